@@ -1,0 +1,1 @@
+"""What happens between two tokens: constraint, matcher, sampling, loop."""

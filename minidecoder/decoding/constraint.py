@@ -1,0 +1,93 @@
+"""A compiled constraint: an automaton, a vocabulary, and the index that joins them.
+
+Immutable, so one Constraint serves any number of requests and threads; what moves is a `Matcher`.
+Masks are made when a state is first met and kept, packed, in a cache limited by bytes. Compiled
+constraints are kept the same way, by (constraint, vocabulary).
+
+Left out: the state of a request (`matcher`). Cost: a mask is O(V) once per state, then O(1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from minidecoder.automaton import DEAD, State
+from minidecoder.regex.dfa import DFA
+from minidecoder.regex.utf8 import ByteDFA
+from minidecoder.tokens.bitmask import Bitmask, pack
+from minidecoder.tokens.cache import ByteLimitedCache
+from minidecoder.tokens.token_index import TokenIndex
+from minidecoder.tokens.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from minidecoder.decoding.matcher import Matcher
+
+__all__ = ["Constraint", "compiled_once"]
+
+_MASK_CACHE_BYTES: Final = 64_000_000
+_COMPILED_CACHE_BYTES: Final = 256_000_000
+
+
+def _new_mask_cache() -> ByteLimitedCache[int, Bitmask]:
+    return ByteLimitedCache(_MASK_CACHE_BYTES, lambda row: row.nbytes)
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """`source`: what was compiled, as the user wrote it; `characters`: the machine people see;
+    `automaton`: the machine the engine runs; `index`: its moves in tokens."""
+
+    source: str
+    vocabulary: Vocabulary
+    characters: DFA
+    automaton: ByteDFA
+    index: TokenIndex
+    _masks: ByteLimitedCache[int, Bitmask] = field(default_factory=_new_mask_cache, repr=False)
+
+    def __repr__(self) -> str:
+        return (
+            f"Constraint({self.source!r}, {len(self.characters):,} states, "
+            f"{len(self.vocabulary):,} tokens, index: {self.index.form})"
+        )
+
+    def matcher(self) -> Matcher:
+        """A fresh matcher at the start, one per request."""
+        from minidecoder.decoding.matcher import Matcher
+
+        return Matcher(self)
+
+    def bitmask(self, state: State) -> Bitmask:
+        """int32 (ceil(V/32),), read-only: the tokens allowed in `state`, EOS where it accepts."""
+        return self._masks.get(self.automaton.mask_key(state), lambda: self._make_mask(state))
+
+    def _make_mask(self, state: State) -> Bitmask:
+        row = pack(self._allowed(state))
+        row.flags.writeable = False
+        return row
+
+    def _allowed(self, state: State) -> NDArray[np.bool_]:
+        allowed = self.index.allowed(state)
+        if state != DEAD and self.automaton.is_accepting(state):
+            allowed[list(self.vocabulary.eos_ids)] = True
+        return allowed
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables, for the cache of compiled constraints; masks have their own limit."""
+        tables = (self.automaton.table, self.characters.table, getattr(self.index, "next_state", None))
+        return 4096 + sum(table.nbytes for table in tables if table is not None)
+
+
+_compiled: ByteLimitedCache[Hashable, Constraint] = ByteLimitedCache(
+    _COMPILED_CACHE_BYTES, lambda c: c.nbytes
+)
+
+
+def compiled_once(key: Hashable, vocabulary: Vocabulary, compile_: Callable[[], Constraint]) -> Constraint:
+    """The constraint of this key and vocabulary, compiled where it is not yet in the cache."""
+    return _compiled.get((key, vocabulary.hash), compile_)

@@ -1,0 +1,1 @@
+"""What a run looked like and why: labels, verdicts, traces."""

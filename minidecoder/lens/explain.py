@@ -1,0 +1,154 @@
+"""Why a token is blocked, or that it is not: one verdict with its evidence and a sentence.
+
+Everything said is read off the machine: which byte dies, in which state, and what would have
+lived there. The verdicts are a closed list, and the first that applies holds.
+
+Left out: verdicts that need more than the machine and the vocabulary: bans, budgets and cuts made
+by the sampling steps. Cost: O(L) for a token; O(Q) for the shortest completion after EOS_TOO_EARLY.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from minidecoder.automaton import DEAD, State, walk
+from minidecoder.decoding.constraint import Constraint
+from minidecoder.decoding.matcher import Matcher
+from minidecoder.lens.labels import show_byte, show_bytes, show_ranges, show_token
+from minidecoder.regex.charset import make_ranges
+
+__all__ = ["Kind", "Verdict", "explain", "explain_at", "shortest_completion"]
+
+
+class Kind(Enum):
+    """What a verdict says, in the order in which they are tried."""
+
+    TERMINATED = "the text has ended"
+    NOT_A_TOKEN = "an id without text"
+    SPECIAL_TOKEN = "a special token"
+    EOS_TOO_EARLY = "the text cannot end here"
+    ONLY_EOS_LEFT = "only the end is left"
+    DEAD_AT_BYTE = "a byte that nothing can follow"
+    DEAD_END = "no tokens could finish it"
+    ALLOWED = "allowed"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`sentence` for people; `path`: the state after each byte, DEAD last where one dies;
+    `live_bytes`: what would have lived where it died; `completion`: a shortest ending, for EOS_TOO_EARLY."""
+
+    kind: Kind
+    sentence: str
+    path: tuple[State, ...] = ()
+    live_bytes: tuple[int, ...] = ()
+    completion: bytes = b""
+
+    @property
+    def is_allowed(self) -> bool:
+        return self.kind is Kind.ALLOWED
+
+
+def explain(matcher: Matcher, token_id: int) -> Verdict:
+    """Why `matcher` would take or refuse the token now. An id out of range raises `UsageError`."""
+    if matcher.is_terminated:
+        return Verdict(Kind.TERMINATED, "The text has ended with EOS: nothing may follow.")
+    return explain_at(matcher.constraint, matcher.state, token_id)
+
+
+def explain_at(constraint: Constraint, state: State, token_id: int) -> Verdict:
+    """The same for any live state of the constraint."""
+    vocabulary, machine = constraint.vocabulary, constraint.automaton
+    data = vocabulary.token_bytes[vocabulary.check_id(token_id)]
+    label = f"`{show_token(vocabulary, token_id)}`"
+    if token_id in vocabulary.eos_ids:
+        return _explain_eos(constraint, state, label)
+    if not data:
+        return _without_bytes(token_id in vocabulary.special_text, label)
+    path = tuple(walk(machine, state, data))
+    if not machine.live_bytes(state):
+        return Verdict(
+            Kind.ONLY_EOS_LEFT, f"{label} is blocked: in {machine.name(state)} only the end may follow."
+        )
+    if path[-1] == DEAD:
+        return _dead_at_byte(constraint, state, data, path, label)
+    moves = " → ".join(machine.name(s) for s in (state, *path))
+    if not constraint.index.is_alive(path[-1]):
+        return Verdict(Kind.DEAD_END, f"{label} moves {moves}, from where no tokens reach the end.", path)
+    return Verdict(Kind.ALLOWED, f"{label} is allowed: {moves}.", path)
+
+
+def _without_bytes(special: bool, label: str) -> Verdict:
+    if special:
+        return Verdict(Kind.SPECIAL_TOKEN, f"{label} is a special token: text never contains it.")
+    return Verdict(Kind.NOT_A_TOKEN, f"{label} stands for no text, so it can never be drawn.")
+
+
+def _explain_eos(constraint: Constraint, state: State, label: str) -> Verdict:
+    machine = constraint.automaton
+    name = machine.name(state)
+    if machine.is_accepting(state):
+        return Verdict(Kind.ALLOWED, f"{label} is allowed: {name} is accepting, the text is a whole match.")
+    completion = shortest_completion(constraint, state)
+    sentence = (
+        f"{label} comes too early: {name} does not accept; `{show_bytes(completion)}` would complete it."
+    )
+    return Verdict(Kind.EOS_TOO_EARLY, sentence, completion=completion)
+
+
+def _dead_at_byte(
+    constraint: Constraint, state: State, data: bytes, path: tuple[State, ...], label: str
+) -> Verdict:
+    machine = constraint.automaton
+    before = path[-2] if len(path) > 1 else state
+    live = tuple(machine.live_bytes(before))
+    follows = _what_follows(live)
+    sentence = f"{label} dies at byte {len(path)} of {len(data)}: "
+    if len(path) == 1:
+        sentence += f"in {machine.name(state)} only {follows} may follow."
+    else:
+        moves = " → ".join(machine.name(s) for s in (state, *path[:-1]))
+        sentence += f"`{show_bytes(data[: len(path) - 1])}` moves {moves}, where only {follows} may follow."
+    return Verdict(Kind.DEAD_AT_BYTE, sentence, path, live)
+
+
+def _what_follows(live: tuple[int, ...]) -> str:
+    if not live:
+        return "the end"
+    ascii_ = show_ranges(make_ranges((byte, byte) for byte in live if byte < 0x80))
+    others = [byte for byte in live if byte >= 0x80]
+    if not others:
+        return ascii_
+    inside = f"{show_byte(others[0])}–{show_byte(others[-1])}" if len(others) > 1 else show_byte(others[0])
+    return f"{ascii_} {inside}".strip()
+
+
+# Letters and digits first: a completion is for reading.
+_READABLE_FIRST: Final = sorted(range(256), key=lambda byte: (not chr(byte).isalnum() or byte > 0x7F, byte))
+
+
+def shortest_completion(constraint: Constraint, state: State) -> bytes:
+    """A shortest byte string from `state` to an accepting state; `b""` where it accepts already."""
+    machine = constraint.automaton
+    came_from: dict[State, tuple[State, int]] = {}
+    frontier = [state]
+    for current in frontier:  # grows while it is read: breadth-first
+        if machine.is_accepting(current):
+            return _trace_back(came_from, state, current)
+        live = set(machine.live_bytes(current))
+        for byte in (byte for byte in _READABLE_FIRST if byte in live):
+            target = machine.step(current, byte)
+            if target not in came_from and target != state:
+                came_from[target] = (current, byte)
+                frontier.append(target)
+    raise AssertionError("every live state reaches an accepting one")
+
+
+def _trace_back(came_from: dict[State, tuple[State, int]], start: State, end: State) -> bytes:
+    text = bytearray()
+    while end != start:
+        end, byte = came_from[end]
+        text.append(byte)
+    return bytes(reversed(text))

@@ -1,0 +1,169 @@
+"""Syntax tree → nondeterministic automaton, by Thompson's construction (Thompson, CACM 1968).
+
+Every node becomes a fragment with one entry and one exit, glued by ε edges: two states per
+character or set, two more per `|` and per `*`, an ε edge for concatenation, `x+` as `xx*`, and
+`x?` as an ε edge around x. `\\{"age": (0|[1-9][0-9]*)\\}` gives 28 states.
+
+Left out: determinism, which `dfa` adds. Cost: O(size of the tree with its `{m,n}` written out);
+`max_states` bounds it while it is being built. No recursion: a work list holds what is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeAlias
+
+from minidecoder.errors import ConstraintTooLargeError
+from minidecoder.regex.charset import Ranges
+from minidecoder.regex.syntax import Chars, Choice, Concat, Node, Repeat
+
+__all__ = ["MAX_STATES", "NFA", "build_nfa"]
+
+MAX_STATES = 100_000
+
+
+@dataclass(slots=True)
+class NFA:
+    """States 0..N-1; `edges[s]` are (set of characters, target), `epsilon[s]` free moves."""
+
+    edges: list[list[tuple[Ranges, int]]] = field(default_factory=list)
+    epsilon: list[list[int]] = field(default_factory=list)
+    start: int = 0
+    accept: int = 0
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    def closure(self, states: list[int]) -> set[int]:
+        """Every state that ε edges reach from `states`, these included."""
+        seen, stack = set(states), list(states)
+        while stack:
+            for target in self.epsilon[stack.pop()]:
+                if target not in seen:
+                    seen.add(target)
+                    stack.append(target)
+        return seen
+
+
+def build_nfa(tree: Node, *, max_states: int = MAX_STATES) -> NFA:
+    """Thompson's automaton of `tree`; `ConstraintTooLargeError` beyond `max_states` states."""
+    return _Builder(max_states).build(tree)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    entry: int  # no edge leads into it from inside the fragment
+    exit: int  # no edge leads out of it
+
+
+_Assembly: TypeAlias = Generator[Node, "_Fragment | None", _Fragment]
+
+
+class _Builder:
+    def __init__(self, max_states: int) -> None:
+        self.nfa = NFA()
+        self.max_states = max_states
+
+    def build(self, tree: Node) -> NFA:
+        """Run the assembly of `tree`, and of each child an assembly asks for, on one work list."""
+        # Each assembly is a generator that yields a child node and is sent the child's fragment:
+        # it reads like recursion, and a pattern nested 100,000 deep needs no Python stack.
+        open_nodes = [self._assemble(tree)]
+        fragment: _Fragment | None = None
+        while open_nodes:
+            try:
+                child = open_nodes[-1].send(fragment)
+            except StopIteration as done:
+                open_nodes.pop()
+                fragment = done.value
+            else:
+                open_nodes.append(self._assemble(child))
+                fragment = None
+        assert fragment is not None
+        self.nfa.start, self.nfa.accept = fragment.entry, fragment.exit
+        return self.nfa
+
+    def _assemble(self, node: Node) -> _Assembly:
+        match node:
+            case Chars(ranges):
+                return self._chars(ranges)
+            case Concat(parts):
+                return self._concat(parts)
+            case Choice(options):
+                return self._choice(options)
+            case Repeat(child, least, most):
+                return self._repeat(child, least, most)
+
+    def _chars(self, ranges: Ranges) -> _Assembly:
+        entry, exit_ = self._state(), self._state()
+        self.nfa.edges[entry].append((ranges, exit_))
+        return _Fragment(entry, exit_)
+        yield  # makes this a generator like its siblings
+
+    def _concat(self, parts: tuple[Node, ...]) -> _Assembly:
+        if not parts:
+            return self._empty()
+        whole = yield from self._child(parts[0])
+        for part in parts[1:]:
+            following = yield from self._child(part)
+            self._free(whole.exit, following.entry)
+            whole = _Fragment(whole.entry, following.exit)
+        return whole
+
+    def _choice(self, options: tuple[Node, ...]) -> _Assembly:
+        entry, exit_ = self._state(), self._state()
+        for option in options:
+            inner = yield from self._child(option)
+            self._free(entry, inner.entry)
+            self._free(inner.exit, exit_)
+        return _Fragment(entry, exit_)
+
+    def _repeat(self, node: Node, least: int, most: int | None) -> _Assembly:
+        """`least` copies, then a star, or `most - least` copies that may each be skipped to the end."""
+        copies = []
+        for _ in range(least if most is None else most):
+            copies.append((yield from self._child(node)))
+        if most is None:
+            copies.append((yield from self._star(node)))
+        if not copies:
+            return self._empty()
+        for before, after in pairwise(copies):
+            self._free(before.exit, after.entry)
+        for optional in copies[least:] if most is not None else ():
+            # subtle: skip to the very end, not to the next copy, or closures grow quadratically.
+            self._free(optional.entry, copies[-1].exit)
+        return _Fragment(copies[0].entry, copies[-1].exit)
+
+    def _star(self, node: Node) -> _Assembly:
+        entry, exit_ = self._state(), self._state()
+        inner = yield from self._child(node)
+        self._free(entry, inner.entry)
+        self._free(entry, exit_)
+        self._free(inner.exit, inner.entry)
+        self._free(inner.exit, exit_)
+        return _Fragment(entry, exit_)
+
+    def _child(self, node: Node) -> _Assembly:
+        fragment = yield node
+        assert fragment is not None
+        return fragment
+
+    def _empty(self) -> _Fragment:
+        entry, exit_ = self._state(), self._state()
+        self._free(entry, exit_)
+        return _Fragment(entry, exit_)
+
+    def _state(self) -> int:
+        if len(self.nfa) >= self.max_states:
+            raise ConstraintTooLargeError(
+                f"with its repetitions written out, the pattern takes over {self.max_states:,} NFA states",
+                "max_states",
+            )
+        self.nfa.edges.append([])
+        self.nfa.epsilon.append([])
+        return len(self.nfa) - 1
+
+    def _free(self, source: int, target: int) -> None:
+        self.nfa.epsilon[source].append(target)

@@ -1,0 +1,1 @@
+"""Vocabularies, and the index from states to tokens in its three forms."""

@@ -1,0 +1,163 @@
+"""A vocabulary: which bytes each token id stands for, and which ids end a text.
+
+A model's row of logits has V columns, one per id. Some ids stand for bytes; the others (special,
+control and padding ids, tokens without bytes) can never be written by text, even where their
+printed form would fit: `b""` in `token_bytes`. EOS ids end the text.
+
+`from_tokens` takes a list; `from_transformers` reads the bytes out of a tokenizer (`loaders`).
+Left out: encoding text into tokens; that is the tokenizer's. Cost: O(sum of L) once, for the trie.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import operator
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from minidecoder.automaton import TokenId
+from minidecoder.errors import UsageError, VocabularyError
+from minidecoder.tokens.trie import Trie, build_trie
+
+__all__ = ["EosSpec", "Token", "Vocabulary"]
+
+Token = str | bytes
+EosSpec = Token | int | Iterable[Token | int]
+
+
+@dataclass(frozen=True, eq=False)
+class Vocabulary:
+    """`token_bytes`: V byte strings, `b""` where text cannot reach the id; `eos_ids` ascending;
+    `special_text`: how ids without bytes are printed (`{2: "<|im_end|>"}`)."""
+
+    token_bytes: tuple[bytes, ...]
+    eos_ids: tuple[TokenId, ...]
+    special_text: Mapping[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        tokens: Sequence[Token],
+        *,
+        eos: EosSpec,
+        special: Iterable[Token | int] = (),
+        width: int | None = None,
+    ) -> Vocabulary:
+        """A vocabulary from a list whose index is the id; `str` stands for its UTF-8 bytes.
+
+        `eos`, `special`: a token's text, an id, or several. `width`: the number of logits, where
+        the model has more than there are tokens; the ids beyond can never be drawn.
+        Raises `VocabularyError` for tokens of another type, no EOS, an EOS that is not in the
+        list or whose text belongs to several ids, or a width below the number of tokens.
+        """
+        as_bytes = _encode_all(tokens)
+        eos_ids = sorted({_find(as_bytes, item, "eos") for item in _as_items(eos)})
+        if not eos_ids:
+            raise VocabularyError("a vocabulary needs at least one EOS token: pass eos=")
+        hidden = {*eos_ids, *(_find(as_bytes, item, "special") for item in _as_items(special))}
+        width = _checked_width(width, len(as_bytes))
+        texts = {i: as_bytes[i].decode("utf-8", "replace") for i in sorted(hidden)}
+        kept = [b"" if i in hidden else data for i, data in enumerate(as_bytes)]
+        return cls(tuple(kept) + (b"",) * (width - len(kept)), tuple(map(TokenId, eos_ids)), texts)
+
+    @classmethod
+    def from_transformers(cls, tokenizer: Any, *, width: int | None = None) -> Vocabulary:
+        """The bytes behind each id of a `transformers` tokenizer: byte-level BPE, or pieces with `▁`
+        and byte fallback. `width`: the model's number of logits, `model.config.vocab_size`.
+
+        Raises `VocabularyError` for WordPiece and other tokenizers whose tokens have no bytes of
+        their own, and for one without an EOS token.
+        """
+        from minidecoder.tokens.loaders import read_transformers
+
+        token_bytes, eos_ids, special_text = read_transformers(tokenizer)
+        width = _checked_width(width, len(token_bytes))
+        padded = tuple(token_bytes) + (b"",) * (width - len(token_bytes))
+        return cls(padded, tuple(map(TokenId, eos_ids)), special_text)
+
+    def __post_init__(self) -> None:
+        if not any(self.token_bytes):
+            raise VocabularyError("no token stands for any bytes, so no text can be written")
+
+    def __len__(self) -> int:
+        """V, the number of columns of a logits row."""
+        return len(self.token_bytes)
+
+    def __repr__(self) -> str:
+        return f"Vocabulary({len(self):,} ids, EOS {list(self.eos_ids)}, hash {self.hash[:8]})"
+
+    @cached_property
+    def trie(self) -> Trie:
+        """The level-ordered byte trie of all tokens; built at first use, then kept."""
+        return build_trie(self.token_bytes)
+
+    @cached_property
+    def hash(self) -> str:
+        """A digest of all that matters to a mask: bytes, EOS ids and width."""
+        digest = hashlib.sha256(repr((len(self), self.eos_ids)).encode())
+        for data in self.token_bytes:
+            digest.update(len(data).to_bytes(8, "little") + data)
+        return digest.hexdigest()
+
+    def text(self, token_id: int) -> str:
+        """How a person reads the token: its text, `\\xf0\\x9f` for part of a character, or `⟨pad 9⟩`."""
+        self.check_id(token_id)
+        data = self.token_bytes[token_id]
+        if data:
+            return data.decode("utf-8", "backslashreplace")
+        return self.special_text.get(token_id, f"⟨no text: id {token_id}⟩")
+
+    def decode(self, token_ids: Iterable[int]) -> bytes:
+        """The bytes of a sequence; EOS and special ids add nothing."""
+        return b"".join(self.token_bytes[self.check_id(token_id)] for token_id in token_ids)
+
+    def check_id(self, token_id: int) -> int:
+        """`token_id` as an int; `UsageError` where it is not a whole number in 0..V-1."""
+        try:
+            number = operator.index(token_id)
+        except TypeError:
+            raise UsageError(f"a token id is a whole number, not {token_id!r}") from None
+        if not 0 <= number < len(self):
+            raise UsageError(f"token id {number} is not in the vocabulary: ids are 0 to {len(self) - 1:,}")
+        return number
+
+
+def _encode_all(tokens: Sequence[Token]) -> list[bytes]:
+    if isinstance(tokens, str | bytes):
+        raise VocabularyError("tokens must be a list of str or bytes, not one text")
+    encoded = []
+    for index, token in enumerate(tokens):
+        if not isinstance(token, str | bytes):
+            raise VocabularyError(f"token {index} is {token!r}: tokens are str or bytes")
+        try:
+            encoded.append(token.encode() if isinstance(token, str) else token)
+        except UnicodeEncodeError as error:
+            raise VocabularyError(f"token {index}, {token!r}, holds a lone surrogate: no bytes") from error
+    return encoded
+
+
+def _as_items(items: EosSpec) -> list[Token | int]:
+    return [items] if isinstance(items, str | bytes | int) else list(items)
+
+
+def _find(tokens: Sequence[bytes], item: Token | int, role: str) -> int:
+    if isinstance(item, bool) or not isinstance(item, int | str | bytes):
+        raise VocabularyError(f"{role}={item!r}: give a token's text or its id")
+    if isinstance(item, int):
+        if not 0 <= item < len(tokens):
+            raise VocabularyError(f"{role}={item} is not an id: there are {len(tokens):,} tokens")
+        return item
+    wanted = item.encode() if isinstance(item, str) else item
+    ids = [i for i, data in enumerate(tokens) if data == wanted]
+    if len(ids) != 1:
+        fault = "no token" if not ids else f"several tokens (ids {ids})"
+        raise VocabularyError(f"{role}={item!r} is the text of {fault}; give the id")
+    return ids[0]
+
+
+def _checked_width(width: int | None, tokens: int) -> int:
+    if width is not None and width < tokens:
+        raise VocabularyError(f"width={width:,} is too small for {tokens:,} tokens")
+    return tokens if width is None else width
