@@ -142,8 +142,9 @@ def scale(row: Row, temperature: float) -> Row:
     """Divide by the temperature; 0 keeps the largest logit alone, the lowest id where several tie."""
     if temperature == 0:
         return _only(row, np.array([row.argmax()]))
-    # subtle: a tiny temperature overflows to ±inf unless the largest logit is moved to 0 first.
-    return np.asarray((row - row.max()) / temperature)
+    # subtle: moved so that the largest is 0, a tiny temperature sends the others to -inf and none to +inf.
+    with np.errstate(over="ignore"):
+        return np.asarray((row - row.max()) / temperature)
 
 
 def keep_top_k(row: Row, k: int) -> Row:

@@ -33,6 +33,7 @@ from minidecoder.regex.syntax import parse
 __all__ = ["DFA", "TIMEOUT_S", "compile_dfa", "determinise", "minimise"]
 
 TIMEOUT_S = 10.0
+_NFA_STATES_PER_STATE = 4  # Thompson's construction spends about two on a character
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +103,7 @@ class DFA:
 
 def compile_dfa(pattern: str, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
     """The minimal DFA of a pattern. Errors: those of `parse`, and `ConstraintTooLargeError`."""
-    nfa = build_nfa(parse(pattern), max_states=max_states)
+    nfa = build_nfa(parse(pattern), max_states=_NFA_STATES_PER_STATE * max_states)
     return minimise(determinise(nfa, important_only=True, max_states=max_states, timeout_s=timeout_s))
 
 

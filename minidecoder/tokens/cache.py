@@ -44,10 +44,11 @@ class ByteLimitedCache(Generic[Key, Value]):
             return self._keep(key, value)
 
     def _keep(self, key: Key, value: Value) -> Value:
-        if key in self._entries:
-            return self._entries[key][0]
-        self._entries[key] = (value, self._size_of(value))
-        self.used_bytes += self._entries[key][1]
+        size = self._size_of(value)
+        if key in self._entries or size > self.limit_bytes:
+            return self._entries.get(key, (value, size))[0]
+        self._entries[key] = (value, size)
+        self.used_bytes += size
         while self.used_bytes > self.limit_bytes:
             self.used_bytes -= self._entries.popitem(last=False)[1][1]
         return value

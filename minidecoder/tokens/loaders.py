@@ -19,11 +19,11 @@ from minidecoder.errors import VocabularyError
 __all__ = ["read_transformers"]
 
 _BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_Content = tuple[list[bytes], list[int], dict[int, str]]
+_Content = tuple[list[bytes], dict[int, str]]
 
 
 def read_transformers(tokenizer: Any) -> _Content:
-    """(bytes of each id, EOS ids, printed form of the ids without bytes) of a fast tokenizer."""
+    """(bytes of each id, printed form of the special ids, which have none) of a fast tokenizer."""
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise VocabularyError(
@@ -38,12 +38,8 @@ def read_transformers(tokenizer: Any) -> _Content:
         if token_id not in special:
             # subtle: an added token is matched as plain text, before any byte-level mapping.
             token_bytes[token_id] = text.encode() if token_id in added else to_bytes(text)
-    if tokenizer.eos_token_id is None:
-        raise VocabularyError(
-            "the tokenizer has no EOS token, so no text could ever end: set tokenizer.eos_token"
-        )
     names = {i: tokenizer.convert_ids_to_tokens(i) for i in sorted(special)}
-    return token_bytes, [tokenizer.eos_token_id], names
+    return token_bytes, names
 
 
 def _token_decoder(description: dict[str, Any]) -> Callable[[str], bytes]:

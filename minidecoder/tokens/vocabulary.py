@@ -63,19 +63,28 @@ class Vocabulary:
         return cls(tuple(kept) + (b"",) * (width - len(kept)), tuple(map(TokenId, eos_ids)), texts)
 
     @classmethod
-    def from_transformers(cls, tokenizer: Any, *, width: int | None = None) -> Vocabulary:
+    def from_transformers(
+        cls, tokenizer: Any, *, width: int | None = None, eos_ids: Iterable[int] = ()
+    ) -> Vocabulary:
         """The bytes behind each id of a `transformers` tokenizer: byte-level BPE, or pieces with `▁`
-        and byte fallback. `width`: the model's number of logits, `model.config.vocab_size`.
+        and byte fallback. `width`: the model's number of logits, `model.config.vocab_size`; `eos_ids`:
+        what ends a text besides the tokenizer's own EOS (`generation_config` may name several).
 
         Raises `VocabularyError` for WordPiece and other tokenizers whose tokens have no bytes of
         their own, and for one without an EOS token.
         """
         from minidecoder.tokens.loaders import read_transformers
 
-        token_bytes, eos_ids, special_text = read_transformers(tokenizer)
+        token_bytes, special_text = read_transformers(tokenizer)
         width = _checked_width(width, len(token_bytes))
+        ends = sorted({_find(token_bytes, i, "eos_ids") for i in eos_ids} | _own_eos(tokenizer))
+        if not ends:
+            raise VocabularyError("the tokenizer has no EOS token, so no text could ever end: pass eos_ids=")
+        for token_id in ends:
+            token_bytes[token_id] = b""
+            special_text.setdefault(token_id, str(tokenizer.convert_ids_to_tokens(token_id)))
         padded = tuple(token_bytes) + (b"",) * (width - len(token_bytes))
-        return cls(padded, tuple(map(TokenId, eos_ids)), special_text)
+        return cls(padded, tuple(map(TokenId, ends)), special_text)
 
     def __post_init__(self) -> None:
         if not any(self.token_bytes):
@@ -124,6 +133,10 @@ class Vocabulary:
         return number
 
 
+def _own_eos(tokenizer: Any) -> set[int]:
+    return set() if tokenizer.eos_token_id is None else {int(tokenizer.eos_token_id)}
+
+
 def _encode_all(tokens: Sequence[Token]) -> list[bytes]:
     if isinstance(tokens, str | bytes):
         raise VocabularyError("tokens must be a list of str or bytes, not one text")
@@ -139,7 +152,7 @@ def _encode_all(tokens: Sequence[Token]) -> list[bytes]:
 
 
 def _as_items(items: EosSpec) -> list[Token | int]:
-    return [items] if isinstance(items, str | bytes | int) else list(items)
+    return list(items) if isinstance(items, Iterable) and not isinstance(items, str | bytes) else [items]
 
 
 def _find(tokens: Sequence[bytes], item: Token | int, role: str) -> int:
