@@ -4,16 +4,12 @@
 """
 
 from minidecoder.models.causal_lm import CausalLM
-from minidecoder.models.protocol import LanguageModel, Logits, TextModel
 from minidecoder.models.smollm2 import load_smollm2
 from minidecoder.models.toy import TableModel, UniformModel
 
 __all__ = [
     "CausalLM",
-    "LanguageModel",
-    "Logits",
     "TableModel",
-    "TextModel",
     "UniformModel",
     "load_smollm2",
 ]
