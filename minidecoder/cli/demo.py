@@ -52,11 +52,11 @@ EXAMPLES: Final = {
 def add_parser(subparsers: Any) -> None:
     """Register `demo` and its options."""
     parser = subparsers.add_parser("demo", help="SmolLM2 answers free and constrained, step by step")
-    parser.add_argument("example", nargs="?", choices=EXAMPLES, default="price", help="which built-in example")
+    parser.add_argument("example", nargs="?", choices=EXAMPLES, default="price", help="a built-in example")
     parser.add_argument("--pattern", metavar="REGEX", help="what the answer must match, instead")
     parser.add_argument("--prompt", metavar="TEXT", help="what to ask, instead")
     parser.add_argument("--temperature", type=float, default=0.0, help="0 (greedy, the default) or more")
-    parser.add_argument("--seed", type=int, default=0, help="of the random draws; matters above temperature 0")
+    parser.add_argument("--seed", type=int, default=0, help="of the draws; matters above temperature 0")
     parser.add_argument("--max-tokens", type=int, metavar="N", help="cut the answer there")
     parser.set_defaults(func=run)
 
