@@ -1,0 +1,43 @@
+"""The misconception: EOS is a token like the others. Its walk, over no bytes, never dies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from minidecoder import DEAD, Automaton, State, TokenId
+
+LOSES = {"test_eos_is_allowed_exactly_in_accepting_states": 1}
+HINT = "EOS needs a rule of its own"
+
+
+def walk_token(automaton: Automaton, state: State, token: bytes) -> State:
+    for byte in token:
+        state = automaton.step(state, byte)
+        if state == DEAD:
+            break
+    return state
+
+
+def build_index(
+    automaton: Automaton, states: Sequence[State], tokens: Sequence[bytes], eos_id: TokenId
+) -> dict[State, dict[TokenId, State]]:
+    index: dict[State, dict[TokenId, State]] = {}
+    for state in states:
+        row: dict[TokenId, State] = {}
+        for number, token in enumerate(tokens):
+            token_id = TokenId(number)
+            if (target := walk_token(automaton, state, token)) != DEAD:
+                row[token_id] = target
+        index[state] = row
+    return index
+
+
+def segmentations(text: bytes, tokens: Sequence[bytes]) -> list[list[TokenId]]:
+    if not text:
+        return [[]]
+    ways: list[list[TokenId]] = []
+    for number, token in enumerate(tokens):
+        if token and text.startswith(token):
+            rest = segmentations(text[len(token) :], tokens)
+            ways += [[TokenId(number), *way] for way in rest]
+    return ways

@@ -1,0 +1,81 @@
+"""Wrong on purpose: an accepting state is the end, so only EOS is allowed there (task 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import minidecoder as md
+from minidecoder import DEAD, Automaton, State, TokenId
+
+TOKENS = [b"", b"1", b"12", b".", b".5", b"50", b"0", b"5", b"1."]
+EOS = TokenId(0)
+
+
+def machine(pattern: str) -> Automaton:
+    """The machine of any pattern."""
+    every_byte = [bytes([byte]) for byte in range(256)]
+    vocabulary = md.Vocabulary.from_tokens([*every_byte, "</s>"], eos="</s>")
+    return md.compile_regex(pattern, vocabulary).automaton
+
+
+PRICE = machine(r"[0-9]+\.[0-9]{2}")
+
+
+def walk_token(automaton: Automaton, state: State, token: bytes) -> State:
+    """The state that `token` leads to from `state`; DEAD where the machine refuses it.
+
+    >>> walk_token(PRICE, State(2), b".5")
+    4
+    >>> walk_token(PRICE, State(4), b"50")
+    0
+    """
+    for byte in token:
+        state = automaton.step(state, byte)
+        if state == DEAD:
+            return DEAD
+    return state
+
+
+def build_index(
+    automaton: Automaton, states: Sequence[State], tokens: Sequence[bytes], eos_id: TokenId
+) -> dict[State, dict[TokenId, State]]:
+    """The token index: `index[state][token_id]` is the state after the token.
+
+    >>> index = build_index(PRICE, [State(4), State(5)], TOKENS, EOS)
+    >>> index[4]
+    {1: 5, 6: 5, 7: 5}
+    >>> index[5]
+    {0: 5}
+    """
+    index = {}
+    for state in states:
+        if automaton.is_accepting(state):
+            index[state] = {eos_id: state}  # the match is complete: only EOS is left
+            continue
+        row = {}
+        for token_id, token in enumerate(tokens):
+            if token_id == eos_id:
+                continue
+            target = walk_token(automaton, state, token)
+            if target != DEAD:
+                row[TokenId(token_id)] = target
+        index[state] = row
+    return index
+
+
+def segmentations(text: bytes, tokens: Sequence[bytes]) -> list[list[TokenId]]:
+    """All the ways to write `text` with tokens.
+
+    >>> segmentations(b"50", TOKENS)
+    [[5], [7, 6]]
+    >>> segmentations(b"", TOKENS)
+    [[]]
+    """
+    if not text:
+        return [[]]
+    ways = []
+    for token_id, token in enumerate(tokens):
+        if token and text.startswith(token):
+            for rest in segmentations(text[len(token) :], tokens):
+                ways.append([TokenId(token_id), *rest])
+    return ways
