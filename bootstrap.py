@@ -65,10 +65,8 @@ def check_python(version: "tuple[int, ...]" = sys.version_info[:2]) -> None:
 def answers(*command: str, seconds: float = 60) -> bool:
     """Whether a command exists and succeeds within `seconds`."""
     try:
-        return (
-            subprocess.run(command, timeout=seconds, stdin=subprocess.DEVNULL, capture_output=True).returncode
-            == 0
-        )
+        done = subprocess.run(command, timeout=seconds, stdin=subprocess.DEVNULL, capture_output=True)
+        return done.returncode == 0
     except (OSError, subprocess.TimeoutExpired):
         return False
 

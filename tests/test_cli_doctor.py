@@ -13,7 +13,7 @@ import pytest
 from minidecoder.cli import doctor
 from minidecoder.cli.doctor import Finding, Requirement, State, examine, run
 
-LINES = ["numpy>=2.0", "torch>=2.6; extra == 'models'", 'minidecoder[models]; extra == "notebooks"']
+LINES = ["numpy>=2.0", "torch>=2.6; extra == 'models'", "torch>=2.6; extra == 'notebooks'"]
 
 
 def diagnose(*extras: str) -> int:
@@ -91,6 +91,15 @@ def test_a_package_of_an_extra_that_is_asked_for_may_not(installed: dict[str, st
     assert fault.state is State.FAULT
     assert fault.remedy.endswith('-m pip install "minidecoder[models]"')
     assert diagnose(extra) == 1
+
+
+def test_a_package_of_two_extras_has_one_row(installed: dict[str, str]) -> None:
+    assert [finding.part for finding in examine() if "torch" in finding.part] == ["torch (models)"]
+
+
+def test_a_missing_core_package_is_a_fault(installed: dict[str, str]) -> None:
+    del installed["numpy"]
+    assert row("numpy").state is State.FAULT
 
 
 def test_a_version_out_of_bounds_is_a_fault(

@@ -18,7 +18,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import metadata
 from pathlib import Path
@@ -89,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     """Print the table, then each remedy once. 0 where nothing is at fault, else 1."""
     findings = list(examine(args.extras))
     for finding in findings:
-        print(f"{finding.state:<7} {finding.part:<24} {finding.found}")
+        print(f"{finding.state:<7} {finding.part:<28} {finding.found}")
     for title, state in (("To mend the faults, type:", State.FAULT), ("Optional:", State.ABSENT)):
         remedies = dict.fromkeys(f.remedy for f in findings if f.state is state and f.remedy)
         if remedies:
@@ -133,22 +133,24 @@ def _packages(needed: frozenset[str]) -> Iterator[Finding]:
         yield Finding("minidecoder", State.FAULT, "runs, but is not installed", _pip("-e ."))
         return
     yield Finding("minidecoder", State.OK, f"{version} at {Path(__file__).resolve().parents[1]}")
-    requirements = [Requirement.parse(line) for line in lines]
-    # `notebooks` asks for `minidecoder[models]`: what it takes in is needed too
-    inherited = {"models"} if "notebooks" in needed else set()
-    for requirement in requirements:
-        if requirement.name != "minidecoder":
-            yield _package(requirement, needed | inherited | {""})
+    # The build writes `minidecoder[models]` out, so `notebooks` names torch once more: one row for both.
+    rows: dict[Requirement, list[str]] = {}
+    for requirement in map(Requirement.parse, lines):
+        rows.setdefault(replace(requirement, extra=""), []).append(requirement.extra)
+    for requirement, extras in rows.items():
+        yield _package(
+            requirement, list(filter(None, extras)), required="" in extras or not needed.isdisjoint(extras)
+        )
 
 
-def _package(requirement: Requirement, needed: frozenset[str]) -> Finding:
-    extra, bounds = requirement.extra, requirement.bounds
-    label = f"{requirement.name} ({extra})" if extra else requirement.name
-    remedy = _pip(f'"minidecoder[{extra}]"' if extra else f'"{requirement.name}{bounds}"')
+def _package(requirement: Requirement, extras: list[str], required: bool) -> Finding:
+    name, bounds = requirement.name, requirement.bounds
+    label = f"{name} ({extras[0]})" if extras else name
+    remedy = _pip(f'"minidecoder[{extras[0]}]"' if extras else f'"{name}{bounds}"')
     try:
-        version = metadata.version(requirement.name)
+        version = metadata.version(name)
     except metadata.PackageNotFoundError:
-        state = State.FAULT if extra in needed else State.ABSENT
+        state = State.FAULT if required else State.ABSENT
         return Finding(label, state, f"not installed (wants {bounds})", remedy)
     if requirement.admits(version):
         return Finding(label, State.OK, version)
