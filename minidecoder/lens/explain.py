@@ -9,6 +9,7 @@ by the sampling steps. Cost: O(L) for a token; O(Q) for the shortest completion 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Final
@@ -20,6 +21,8 @@ from minidecoder.lens.labels import show_byte, show_bytes, show_ranges, show_tok
 from minidecoder.regex.charset import make_ranges
 
 __all__ = ["Kind", "Verdict", "explain", "explain_at", "shortest_completion"]
+
+_LONGEST_WALK: Final = 7  # states named in a sentence
 
 
 class Kind(Enum):
@@ -74,7 +77,7 @@ def explain_at(constraint: Constraint, state: State, token_id: int) -> Verdict:
         )
     if path[-1] == DEAD:
         return _dead_at_byte(constraint, state, data, path, label)
-    moves = " → ".join(machine.name(s) for s in (state, *path))
+    moves = _moves(constraint, (state, *path))
     if not constraint.index.is_alive(path[-1]):
         return Verdict(Kind.DEAD_END, f"{label} moves {moves}, from where no tokens reach the end.", path)
     return Verdict(Kind.ALLOWED, f"{label} is allowed: {moves}.", path)
@@ -109,9 +112,15 @@ def _dead_at_byte(
     if len(path) == 1:
         sentence += f"in {machine.name(state)} only {follows} may follow."
     else:
-        moves = " → ".join(machine.name(s) for s in (state, *path[:-1]))
+        moves = _moves(constraint, (state, *path[:-1]))
         sentence += f"`{show_bytes(data[: len(path) - 1])}` moves {moves}, where only {follows} may follow."
     return Verdict(Kind.DEAD_AT_BYTE, sentence, path, live)
+
+
+def _moves(constraint: Constraint, states: Sequence[State]) -> str:
+    """`s0 → s1 → s3`; of a long walk the beginning and the end."""
+    names = [constraint.automaton.name(state) for state in states]
+    return " → ".join(names if len(names) <= _LONGEST_WALK else [*names[:2], "…", *names[-2:]])
 
 
 def _what_follows(live: tuple[int, ...]) -> str:

