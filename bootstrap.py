@@ -262,7 +262,7 @@ def videos(words: "list[str]") -> int:
     if "cairo" in bring("graphviz", "cairo"):
         raise Stop("manim cannot be built without cairo and pango; the line to type is above")
     prepare("animations")
-    return run_all(*(["manim", "-a", *words, film] for film in films))
+    return run_all(*(["manim", "--config_file", "animations/manim.cfg", "-a", *words, film] for film in films))
 
 
 def run_all(*modules: "list[str]") -> int:

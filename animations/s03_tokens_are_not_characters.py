@@ -1,0 +1,200 @@
+"""Film 03: tokens jump over the price machine, and the state decides which may.
+
+`python -m manim -ql animations/s03_tokens_are_not_characters.py TokensAreNotCharacters`
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from manim import (
+    DOWN,
+    LEFT,
+    RIGHT,
+    UP,
+    Animation,
+    FadeIn,
+    FadeOut,
+    GrowFromEdge,
+    LaggedStart,
+    VGroup,
+)
+
+from animations.film import Film
+from animations.machine import MachineDrawing, StateCircle
+from animations.mobjects import Bead, MaskRow, Shutter, TokenBlock, frame, strip, vocabulary_row
+from animations.plan import Beat, Plan
+from animations.plan_s03 import PATTERN, TOKENS, WAYS, tell
+from animations.style import ACCEPT, LIVE, MACHINE_Y, MUTED, RIGHT_EDGE, TITLE_Y, mono
+from minidecoder.lens.trace import TraceStep
+
+TAPE_Y, ROW_Y, PARK_Y = 2.33, -2.15, -0.98
+MASK_Y = {"mask 1": -1.42, "mask 2": -2.32}
+LOWER = 0.7  # how far below its later place the machine stands until the vocabulary enters
+SLOTS_X = (-4.4, 0.0, 4.4)  # where the segmentations stand; a text with more shows three
+
+
+class TokensAreNotCharacters(Film):
+    """Change these three, and the film tells the same story about another machine."""
+
+    pattern: str = PATTERN
+    tokens: Sequence[str] = TOKENS
+    ways: Sequence[Sequence[str]] = WAYS
+
+    def prepare(self) -> Plan:
+        self.story = tell(self.pattern, self.tokens, self.ways)
+        self.strips = [
+            strip([step.label for step in run.steps if not step.is_eos]).move_to([x, TAPE_Y, 0])
+            for run, x in zip(self.story.ways, SLOTS_X, strict=False)
+        ]
+        self.row = vocabulary_row(self.story.vocabulary).move_to([0, ROW_Y, 0])
+        self.drawing = MachineDrawing(self.story.machine, width=9.8).set_x(0).shift((MACHINE_Y - LOWER) * UP)
+        self.start = self.story.machine.states[0].name
+        self.masks: list[MaskRow] = []
+        self.texts = VGroup()
+        return self.story.plan
+
+    # Chapter 1: the rule, one character at a time.
+
+    def show_rule(self, beat: Beat) -> None:
+        self.rule = mono(self.story.pattern, 52).move_to(0.6 * UP)
+        self.letters = VGroup(*map(Bead, self.story.text)).arrange(RIGHT, buff=0.08).move_to(0.7 * DOWN)
+        self.enter(self.rule)
+        self.enter(self.letters)
+
+    def show_machine(self, beat: Beat) -> None:
+        corner = (
+            mono(self.story.pattern, 24, MUTED).move_to([0, TITLE_Y, 0]).align_to([RIGHT_EDGE, 0, 0], RIGHT)
+        )
+        up = self.letters.animate.move_to([0, TAPE_Y - LOWER, 0])
+        self.play(self.rule.animate.become(corner), up, run_time=0.8)
+        parts: list[Animation] = [FadeIn(self.drawing.entry)]
+        for name, state in self.drawing.states.items():
+            parts.append(FadeIn(state, scale=0.7))
+            parts += [FadeIn(e) for (source, _), e in self.drawing.edges.items() if source == name]
+        self.play(LaggedStart(*parts, lag_ratio=0.35), run_time=2.6)
+
+    def show_walk(self, beat: Beat) -> None:
+        self.place_marker(self.start)
+        moves = [move for step in beat.steps for move in step.path]
+        for bead, move in zip(self.letters, moves, strict=True):
+            traveller = bead.copy().lit().set_z_index(10)
+            bead.read()
+            self.play(traveller.animate.move_to(self.hover(self.at)), run_time=0.25)
+            self.jump(move.state, traveller, 0.4)
+            self.play(FadeOut(traveller), run_time=0.15)
+
+    def show_match(self, beat: Beat) -> None:
+        self.ring_once(self.at)
+        self.play(*(bead.circle.animate.set_stroke(ACCEPT) for bead in self.letters), run_time=0.4)
+
+    # Chapter 2: the same text in tokens.
+
+    def show_tokens(self, beat: Beat) -> None:
+        self.drawing.rest()
+        self.play(*self.leave(), run_time=0.3)
+        self.play(VGroup(self.drawing, self.letters).animate.shift(LOWER * UP), run_time=0.5)
+        rising = (FadeIn(block, shift=0.3 * UP) for block in self.row)
+        self.play(LaggedStart(*rising, lag_ratio=0.15), run_time=1.6)
+        self.play(FadeOut(self.letters), run_time=self.ENTER_S)
+
+    def show_token(self, beat: Beat) -> None:
+        (step,) = beat.steps
+        if beat.name == "token 1":
+            self.place_marker(self.start)
+        self.join(step, way=0)
+
+    def join(self, step: TraceStep, way: int, pace: float = 1.0) -> None:
+        """A token jumps, and joins the text at the top."""
+        self.write(step, self.strips[way][len(self.written(way))], pace)
+
+    def written(self, way: int) -> list[TokenBlock]:
+        return [block for block in self.strips[way] if block in self.mobjects]
+
+    # Chapter 3: other tokens, the same text.
+
+    def show_again(self, beat: Beat) -> None:
+        self.drawing.rest()
+        self.place_marker(self.start)
+        for step in beat.steps:
+            self.join(step, way=1, pace=0.7)
+
+    def show_lives(self, beat: Beat) -> None:
+        for step in beat.steps:
+            self.join(step, way=1)
+
+    def show_ways(self, beat: Beat) -> None:
+        self.drawing.rest()
+        for blocks in self.strips[2:]:
+            self.enter(blocks)
+        self.frames = VGroup(*(frame(blocks, color=ACCEPT) for blocks in self.strips))
+        self.play(LaggedStart(*map(FadeIn, self.frames), lag_ratio=0.5), run_time=0.9)
+
+    # Chapter 4: the same token, another state.
+
+    def show_back(self, beat: Beat) -> None:
+        kept = self.strips[0][: self.story.contrast.dies_at]
+        gone = [block for blocks in self.strips for block in blocks if block not in kept]
+        self.play(FadeOut(self.frames), *map(FadeOut, gone), run_time=0.4)
+        self.place_marker(self.story.contrast.dies.state or "")
+        self.victim = self.block(self.story.contrast.label)
+        self.play(self.victim.animate.move_to(self.hover(self.at)), run_time=0.6)
+
+    def show_dies(self, beat: Beat) -> None:
+        dead, home = self.story.contrast.dead, self.at
+        self.run_token(self.victim, [move.state for move in dead.path[:-1]])
+        missing = self.drawing.missing(self.at, chr(dead.path[-1].byte))
+        self.enter(missing)
+        self.wait(0.4)
+        self.victim.killed(len(dead.path) - 1).set_z_index(10)
+        self.wait(0.4)
+        fall = self.under(home) - self.victim.panel.get_center()
+        self.play(self.victim.animate.shift(fall), run_time=0.7)
+        self.drawing.rest()
+        self.play(FadeOut(missing), run_time=0.3)
+        self.place_marker(home)
+
+    def under(self, state: str) -> np.ndarray:
+        return np.array([self.drawing.states[state].get_x(), PARK_Y, 0])
+
+    def show_contrast(self, beat: Beat) -> None:
+        self.survivor = self.block(self.story.contrast.label)
+        home = self.under(self.story.contrast.lives.state or "")
+        self.play(self.survivor.animate.move_to(home), run_time=0.6)
+        self.survivor.ringed(LIVE)
+        self.play(*(b.animate.read() for b in self.survivor.beads), run_time=0.3)
+
+    # Chapter 5: one mask for each state.
+
+    def show_mask(self, beat: Beat) -> None:
+        (step,) = beat.steps
+        if not self.masks:
+            self.clear_stage()
+        self.place_marker(name := step.state or "")
+        self.enter(self.so_far(name))
+        row = MaskRow(self.row, step.candidates).move_to([0.5, MASK_Y[beat.name], 0])
+        self.enter(row, StateCircle(name, False, 0.36).next_to(row, LEFT, buff=0.3))
+        shutters = (GrowFromEdge(Shutter(block), UP) for block in row.shut)
+        self.play(LaggedStart(*shutters, lag_ratio=0.12), run_time=1.0)
+        self.play(*(block.panel.animate.set_stroke(LIVE, 5) for block in row.open), run_time=0.3)
+        self.masks.append(row)
+
+    def clear_stage(self) -> None:
+        """Room for the masks: only the machine stays, somewhat higher."""
+        gone = [*self.leave(), *map(FadeOut, [self.victim, self.survivor, self.row, *self.written(0)])]
+        self.play(*gone, run_time=0.4)
+        self.play(self.drawing.animate.shift(0.5 * UP), run_time=0.4)
+
+    def so_far(self, name: str) -> VGroup:
+        """The text that leads to the state, above it, and to the right of the one that stands there."""
+        contrast = self.story.contrast
+        way, count = (0, contrast.dies_at) if self.masks else (1, contrast.lives_at)
+        blocks = self.strips[way][:count].copy().scale(0.8).move_to(self.hover(name))
+        if self.masks and blocks.get_left()[0] < self.texts.get_right()[0] + 0.15 < blocks.get_right()[0]:
+            blocks.next_to(self.texts, RIGHT, buff=0.15)
+        self.texts = blocks
+        return blocks
+
+    def show_last(self, beat: Beat) -> None:
+        self.enter(frame(*(row.of(self.story.contrast.label) for row in self.masks)))

@@ -1,0 +1,217 @@
+"""Film 03 as manim builds it: what stands where at the end of each beat, and one real render."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+try:
+    import manim
+except ImportError as fault:  # cairo or pango missing ends here too
+    reason = f"manim cannot be imported ({fault}): pip install 'minidecoder[animations]'"
+    if os.environ.get("MINIDECODER_REQUIRE_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason, allow_module_level=True)
+
+from animations import style
+from animations.plan import Beat, Plan, spoken
+from animations.plan_s03 import tell
+from animations.s03_tokens_are_not_characters import TokensAreNotCharacters
+
+ROOT = Path(__file__).resolve().parents[1]
+FILM = "animations/s03_tokens_are_not_characters.py"
+HALF_WIDTH, HALF_HEIGHT = 64 / 9, 4.0
+ABOUT = 0.02
+
+
+class Clock(TokensAreNotCharacters):
+    pattern = "[0-9]{2}:[0-9]{2}"
+    tokens = ("<eos>", "1", "12", ":", ":3", "30", "0", "3")
+    ways = (("12", ":3", "0"), ("12", ":", "30"))
+
+
+@dataclass(frozen=True)
+class Box:
+    """Where something stands: its name, its edges, and its font size where it is a text."""
+
+    name: str
+    left: float
+    right: float
+    bottom: float
+    top: float
+    size: float = 0.0
+    is_caption: bool = False
+
+    def overlaps(self, other: Box) -> bool:
+        across = min(self.right, other.right) - max(self.left, other.left)
+        return across > ABOUT and min(self.top, other.top) - max(self.bottom, other.bottom) > ABOUT
+
+
+@dataclass
+class Showing:
+    """A film that was played without drawing a frame."""
+
+    scene: TokensAreNotCharacters
+    plan: Plan
+    shapes: dict[str, list[Box]] = field(default_factory=dict)  # by beat
+    texts: dict[str, list[Box]] = field(default_factory=dict)
+    lengths: dict[str, float] = field(default_factory=dict)
+    sections: list[str] = field(default_factory=list)
+    texts_made: int = 0
+
+
+def measured(mobject: Any, caption: Any) -> Box:
+    low, high = mobject.get_corner(manim.DL), mobject.get_corner(manim.UR)
+    name = getattr(mobject, "original_text", type(mobject).__name__)
+    size = mobject.font_size if isinstance(mobject, manim.Text) else 0.0
+    return Box(name, low[0], high[0], low[1], high[1], size, mobject is caption)
+
+
+def play(scene_class: type[TokensAreNotCharacters], folder: Path) -> Showing:
+    """Every beat of the film, looked at when it ends."""
+    showing = Showing(None, None)  # type: ignore[arg-type]
+
+    class Watched(scene_class):  # type: ignore[misc, valid-type]
+        def play_beat(self, beat: Beat) -> None:
+            before = self.time
+            super().play_beat(beat)
+            seen = [part for mobject in self.mobjects for part in mobject.get_family() if part.has_points()]
+            texts = [p for m in self.mobjects for p in m.get_family() if isinstance(p, manim.Text)]
+            caption = set(map(id, self.caption.get_family()))
+            boxes = [measured(part, part if id(part) in caption else None) for part in seen]
+            showing.shapes[beat.name] = boxes
+            showing.texts[beat.name] = [measured(text, self.caption) for text in texts]
+            showing.lengths[beat.name] = self.time - before
+
+        def next_section(self, name: str = "", *rest: Any) -> None:
+            showing.sections.append(name)
+            super().next_section(name, *rest)
+
+        def prepare(self) -> Plan:
+            showing.plan = super().prepare()
+            return showing.plan
+
+    settings = {"quality": "low_quality", "dry_run": True, "media_dir": str(folder), "progress_bar": "none"}
+    with manim.tempconfig(settings), pytest.MonkeyPatch.context() as patch:
+        make = manim.Text.__init__
+
+        def counted(self: Any, *args: Any, **kwargs: Any) -> None:
+            showing.texts_made += 1
+            make(self, *args, **kwargs)
+
+        patch.setattr(manim.Text, "__init__", counted)
+        showing.scene = Watched(skip_animations=True)
+        showing.scene.render()
+    return showing
+
+
+@pytest.fixture(scope="module", params=[TokensAreNotCharacters, Clock], ids=["price", "clock"])
+def showing(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Showing:
+    return play(request.param, tmp_path_factory.mktemp("media"))
+
+
+def everything(boxes: dict[str, list[Box]]) -> Iterator[tuple[str, Box]]:
+    for beat, found in boxes.items():
+        assert found
+        yield from ((beat, box) for box in found)
+
+
+def test_the_film_takes_the_time_that_was_planned(showing: Showing) -> None:
+    assert showing.lengths == pytest.approx({beat.name: beat.seconds for beat in showing.plan.beats})
+    assert showing.scene.time == pytest.approx(showing.plan.seconds)
+
+
+def test_nothing_stands_outside_the_frame(showing: Showing) -> None:
+    for beat, box in everything(showing.shapes):
+        inside = max(-box.left, box.right) <= HALF_WIDTH and max(-box.bottom, box.top) <= HALF_HEIGHT
+        assert inside, (beat, box)
+
+
+def test_the_caption_has_its_band_for_itself_and_stays_in_it(showing: Showing) -> None:
+    low, high = style.BAND
+    for beat, box in everything(showing.shapes):
+        if box.is_caption:
+            assert low < box.bottom < box.top < high, (beat, box)
+            assert max(-box.left, box.right) <= 6.6, (beat, box)
+        else:
+            assert box.bottom >= high - ABOUT, (beat, box)
+
+
+def test_no_two_texts_overlap(showing: Showing) -> None:
+    for beat, texts in showing.texts.items():
+        assert [(a, b) for a, b in combinations(texts, 2) if a.overlaps(b)] == [], beat
+
+
+def test_no_text_is_too_small_for_the_last_row(showing: Showing) -> None:
+    for beat, box in everything(showing.texts):
+        assert box.size >= style.MIN_SIZE - ABOUT, (beat, box)
+
+
+def test_a_font_size_of_18_is_24_points_on_a_1080p_frame(tmp_path: Path) -> None:
+    with manim.tempconfig({"media_dir": str(tmp_path)}):
+        ten = style.mono("M" * 11, style.MIN_SIZE)
+    advance = (ten[10].get_x() - ten[0].get_x()) / 10  # DejaVu Sans Mono: 0.602 of its height
+    pixels = advance / 0.602 * 1080 / 8
+    assert 0 <= pixels - 24 * 96 / 72 < 2
+
+
+def test_few_text_objects_are_made(showing: Showing) -> None:
+    assert 0 < showing.texts_made <= 200
+
+
+def test_sections_are_the_chapters_and_subtitles_the_captions(showing: Showing) -> None:
+    writer = showing.scene.renderer.file_writer
+    assert showing.sections == [beat.chapter for beat in showing.plan.beats if beat.chapter]
+    assert [line.content for line in writer.subcaptions] == [spoken(b.caption) for b in showing.plan.beats]
+    for earlier, later in zip(writer.subcaptions, writer.subcaptions[1:], strict=False):
+        assert earlier.end <= later.start
+
+
+def test_a_beat_without_time_for_its_pause_is_refused(tmp_path: Path) -> None:
+    class Hasty(TokensAreNotCharacters):
+        def prepare(self) -> Plan:
+            plan = super().prepare()
+            return replace(plan, beats=(replace(plan.beats[0], seconds=2.5),))
+
+    settings = {"quality": "low_quality", "dry_run": True, "media_dir": str(tmp_path), "progress_bar": "none"}
+    with manim.tempconfig(settings), pytest.raises(ValueError, match=r"'rule' needs 0\.\d s more"):
+        Hasty(skip_animations=True).render()
+
+
+@pytest.mark.timeout(900)
+def test_a_real_render_has_its_film_its_subtitles_and_its_chapters(tmp_path: Path) -> None:
+    options = [
+        "--config_file",
+        "animations/manim.cfg",
+        "-ql",
+        "--progress_bar",
+        "none",
+        "--media_dir",
+        tmp_path,
+    ]
+    command = [sys.executable, "-m", "manim", *map(str, options), FILM, "TokensAreNotCharacters"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    film = next(tmp_path.glob("videos/*/480p15/TokensAreNotCharacters.mp4"))
+    plan = tell().plan
+
+    import av
+
+    with av.open(str(film)) as container:
+        assert container.duration is not None
+        assert container.duration / av.time_base == pytest.approx(plan.seconds, abs=2)
+        assert container.streams.video[0].width == 854
+    subtitles = film.with_suffix(".srt").read_text(encoding="utf-8")
+    assert subtitles.count("-->") == len(plan.beats)
+    assert spoken(plan.beats[-1].caption) in subtitles
+    chapters = json.loads(next(film.parent.glob("sections/*.json")).read_text(encoding="utf-8"))
+    assert len(chapters) == sum(bool(beat.chapter) for beat in plan.beats)
