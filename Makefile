@@ -3,18 +3,19 @@
 
 PYTHON ?= python3
 ARGS ?=
-VERBS := lab test check demo videos clean
+VERBS := lab test check demo videos notebooks clean
 
 .PHONY: help $(VERBS)
 .DEFAULT_GOAL := help
 
 help:
-	@echo "make lab      set up .venv and open JupyterLab on the first lesson"
-	@echo "make test     lint, types, and every test"
-	@echo "make check    lint, format and types only"
-	@echo "make demo     constrained decoding in the terminal"
-	@echo "make videos   render the films"
-	@echo "make clean    remove .venv and everything else that was made here"
+	@echo "make lab        set up .venv and open JupyterLab on the first lesson"
+	@echo "make test       lint, types, and every test"
+	@echo "make check      lint, format and types only"
+	@echo "make demo       constrained decoding in the terminal"
+	@echo "make videos     render the films"
+	@echo "make notebooks  run the lessons anew and store what they print"
+	@echo "make clean      remove .venv and everything else that was made here"
 
 $(VERBS):
 	@command -v "$(PYTHON)" >/dev/null 2>&1 || { echo "there is no $(PYTHON) here: install Python 3.11 to 3.14, or name one with make $@ PYTHON=..." >&2; exit 1; }

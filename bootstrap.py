@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Set minidecoder up and run it. Usage: python3 bootstrap.py VERB [words passed on]
 
-  lab      make .venv, install what the lessons need, open JupyterLab (words: for Jupyter)
-  test     lint, types, and every test                                (words: for pytest)
-  check    lint, format and types only
-  demo     constrained decoding in the terminal                       (words: for the demo)
-  videos   render the films in animations/                            (words: for manim)
-  clean    remove .venv and everything else that was made here
+  lab        make .venv, install what the lessons need, open JupyterLab (words: for Jupyter)
+  test       lint, types, and every test                                (words: for pytest)
+  check      lint, format and types only
+  demo       constrained decoding in the terminal                       (words: for the demo)
+  videos     render the films in animations/                            (words: for manim)
+  notebooks  run the lessons anew and store what they print            (words: two-digit numbers)
+  clean      remove .venv and everything else that was made here
 
 TORCH_INDEX=URL is where pip finds torch (for CUDA, say; empty: PyPI alone).
 MINIDECODER_REQUIRE_ALL=1 makes a missing system package an error instead of a reason to skip.
@@ -265,6 +266,13 @@ def videos(words: "list[str]") -> int:
     return run_all(*(["manim", "--config_file", "animations/manim.cfg", "-a", *words, film] for film in films))
 
 
+def notebooks(words: "list[str]") -> int:
+    bring("chromium", "graphviz")
+    prepare("notebooks", "dev", "model")
+    tidy = ["ruff", "check", "--fix", "notebooks"], ["ruff", "format", "notebooks"]
+    return run_all(["tests.notebook_runner", "--write", *words], *tidy)
+
+
 def run_all(*modules: "list[str]") -> int:
     """Run each `python -m ...`, the rest too where one fails, and say at the end which did."""
     failed = [" ".join(module) for module in modules if run(PYTHON, "-m", *module)]
@@ -283,7 +291,8 @@ def clean(words: "list[str]") -> int:
 
 def main(arguments: "list[str]") -> int:
     """Run one verb. What can go wrong for a user ends in one line on stderr, never in a traceback."""
-    verbs = {"lab": lab, "test": test, "check": check, "demo": demo, "videos": videos, "clean": clean}
+    verbs = {"lab": lab, "test": test, "check": check, "demo": demo, "videos": videos}
+    verbs.update(notebooks=notebooks, clean=clean)
     verb = verbs.get(arguments[0]) if arguments else None
     if verb is None:
         print(__doc__)

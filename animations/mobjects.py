@@ -93,8 +93,8 @@ class TokenBlock(VGroup):
 
 
 def _end_sign(label: str) -> VGroup:
-    """`⏹ </s>`: the sign is drawn, because few fonts have it."""
-    name = mono(label.removeprefix("⏹ "), TOKEN_SIZE * 0.85, EOS)
+    """`■ </s>`: the sign is drawn, because few fonts have it."""
+    name = mono(label.removeprefix("■ "), TOKEN_SIZE * 0.85, EOS)
     sign = Square(0.24, fill_color=EOS, fill_opacity=1, stroke_width=0)
     return VGroup(sign, name).arrange(RIGHT, buff=0.12)
 

@@ -418,7 +418,8 @@ def test_every_film_is_rendered(machine: Machine, monkeypatch: pytest.MonkeyPatc
     assert bootstrap.main(["videos", "-ql"]) == 0
     films = [command[2:] for command in machine.ran("manim")]
     assert films == [
-        ["manim", "-a", "-ql", os.path.join("animations", name)] for name in ("s01_a.py", "s02_b.py")
+        ["manim", "--config_file", "animations/manim.cfg", "-a", "-ql", os.path.join("animations", name)]
+        for name in ("s01_a.py", "s02_b.py")
     ]
 
 

@@ -76,7 +76,7 @@ def test_what_is_no_trace_is_refused(text: str) -> None:
 def test_a_trace_tells_the_run_in_names(trace: md.Trace) -> None:
     assert [(s.state, s.label, s.state_after) for s in trace.steps] == [
         ("s0", "12", "s1"), ("s1", ".5", "s3"), ("s3", "5", "s4") if trace.text == "12.55" else ("s3", "0", "s4"),
-        ("s4", "⏹ </s>", "s4"),
+        ("s4", "■ </s>", "s4"),
     ]  # fmt: skip
     assert [(m.byte, m.state) for m in trace.steps[1].path] == [(0x2E, "s2"), (0x35, "s3")]
     assert trace.machine is not None
@@ -168,7 +168,7 @@ def test_the_sentences_of_the_price_machine(price: md.Constraint) -> None:
     assert explain(matcher, 3).sentence == "`.` dies at byte 1 of 1: in s3 only 0–9 may follow."
     assert explain(matcher, 6).sentence == "`0` is allowed: s3 → s4."
     assert (
-        explain(matcher, 0).sentence == "`⏹ </s>` comes too early: s3 does not accept; `0` would complete it."
+        explain(matcher, 0).sentence == "`■ </s>` comes too early: s3 does not accept; `0` would complete it."
     )
     matcher.accept_token(6)
     assert explain(matcher, 1).kind is Kind.ONLY_EOS_LEFT
@@ -195,5 +195,5 @@ def test_labels_make_everything_visible() -> None:
     assert show_ranges(negate(((34, 34),))) == 'any but "'
     assert show_ranges(category("w")).endswith("…")
     vocabulary = md.Vocabulary.from_tokens([" a", "</s>", "<pad>"], eos=1, special=[2], width=4)
-    assert [show_token(vocabulary, i) for i in range(3)] == ["␣a", "⏹ </s>", "<pad>"]
+    assert [show_token(vocabulary, i) for i in range(3)] == ["␣a", "■ </s>", "<pad>"]
     assert "3" in show_token(vocabulary, 3)

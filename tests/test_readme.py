@@ -41,6 +41,13 @@ def test_every_link_leads_somewhere(target: str) -> None:
     assert (ROOT / target).exists()
 
 
+def test_the_picture_is_the_one_that_lesson_03_stores() -> None:
+    from tests.notebook_runner import notebooks, read, signature_picture
+
+    (shown,) = re.findall(r"!\[[^\]]{30,}\]\(([^)]+\.png)\)", README)  # with words for who cannot see it
+    assert (ROOT / shown).read_bytes() == signature_picture(read(notebooks(["03"])[0]))
+
+
 def test_the_ladder_names_every_module_and_package_and_nothing_else() -> None:
     package = ROOT / "minidecoder"
     entries = {p.relative_to(ROOT).as_posix() for p in package.iterdir() if (p / "__init__.py").exists()}

@@ -66,7 +66,7 @@ def test_the_still_text_is_a_table_of_the_steps() -> None:
 def test_the_still_picture_is_well_formed_and_shows_every_token_as_text(trace: Trace) -> None:
     drawn = still_svg(trace, player._machine_svg(trace))
     shown = "".join(ElementTree.fromstring(drawn).itertext())
-    assert all(step.label.removeprefix("⏹ ")[:15] in shown for step in trace.steps)
+    assert all(step.label.removeprefix("■ ")[:15] in shown for step in trace.steps)
     assert "<script" not in drawn
     assert "<img" not in drawn
 

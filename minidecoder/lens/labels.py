@@ -59,12 +59,12 @@ def _whole_character(data: bytes, at: int) -> str:
 
 
 def show_token(vocabulary: Vocabulary, token_id: int) -> str:
-    """A token as a person reads it: its visible text, `⏹ <|im_end|>` for EOS, its name for a special id."""
+    """A token as a person reads it: its visible text, `■ <|im_end|>` for EOS, its name for a special id."""
     data = vocabulary.token_bytes[vocabulary.check_id(token_id)]
     if data:
         return show_bytes(data)
     name = vocabulary.text(token_id)
-    return f"⏹ {name}" if TokenId(token_id) in vocabulary.eos_ids else name
+    return f"■ {name}" if TokenId(token_id) in vocabulary.eos_ids else name
 
 
 def show_ranges(ranges: Ranges, items: int = _ITEMS) -> str:

@@ -231,7 +231,7 @@ function tokenBlock(step, extra = "") {
 
 // A token's label: without the sign of EOS, which the style sheet draws, and with each ⟨F0⟩ as a byte in its box.
 function labelOf({ label }) {
-  return label.replace(/^⏹ /, "").split(/(⟨[89A-F][0-9A-F]⟩)/).filter(Boolean)
+  return label.replace(/^■ /, "").split(/(⟨[89A-F][0-9A-F]⟩)/).filter(Boolean)
     .map((piece) => (/^⟨..⟩$/.test(piece) ? byteBox(parseInt(piece.slice(1, 3), 16), false) : piece));
 }
 
@@ -304,7 +304,7 @@ function keepReachable(view) {
 // What stands between backticks is a token or bytes: set in mono on a block, as in the text.
 function withCode(sentence) {
   const pieces = sentence.split("`");
-  const code = (piece) => make("code", { class: piece.startsWith("⏹ ") && "eos" }, ...labelOf({ label: piece }));
+  const code = (piece) => make("code", { class: piece.startsWith("■ ") && "eos" }, ...labelOf({ label: piece }));
   return pieces.length % 2 ? pieces.map((piece, i) => (i % 2 ? code(piece) : piece)) : [sentence];
 }
 

@@ -176,7 +176,7 @@ def _cut(label: str) -> str:
 def _html(text: str) -> str:
     """`text` as plotly shows it literally: it reads a little HTML, and TeX between dollar signs."""
     # Few fonts have the EOS sign, and a PNG cannot fall back on the reader's.
-    return escape(text.replace("⏹", "■"), quote=False).replace("$", "&#36;")
+    return escape(text, quote=False).replace("$", "&#36;")
 
 
 def _lay_out(figure: go.Figure, title: str, rows: int, colours: Palette) -> None:

@@ -72,7 +72,7 @@ def _cells(trace: Trace, step: TraceStep, number: int) -> tuple[str, str, str, s
 def _row(cells: tuple[str, ...], step: TraceStep, line: int) -> str:
     number, before, token, after, mask = cells
     top = line * _LINE - 17
-    token = token.removeprefix("⏹ ")
+    token = token.removeprefix("■ ")
     block = max(len(token) * _MONO_PX + 12, 22)
     sign = (
         f'<rect x="104" y="{line * _LINE - 10}" width="9" height="9" fill="{_COLOURS.eos}"/>'

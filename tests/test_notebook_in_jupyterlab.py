@@ -1,0 +1,287 @@
+"""The lesson in JupyterLab, in a real browser, as a student meets it: opened, run, stepped by mouse and keys.
+
+One server and one browser for all of it. Nothing outside 127.0.0.1 may be asked for, and nothing may go
+wrong on the page. MINIDECODER_SCREENSHOTS=folder keeps the pictures. Left out: whether the numbers are
+right (`test_notebooks`) and the player in a plain page (its own test).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from minidecoder.models.smollm2_files import where
+from tests import notebook_runner as runner
+from tests.notebook_pictures import ARGUMENTS, chromium
+from tests.notebook_runner import FOLDER, PNG, ROOT, code_cells
+
+LESSON = "03_tokens_are_not_characters.ipynb"
+WAIT_MS = 120_000
+
+pytestmark = pytest.mark.timeout(400)
+
+
+def needed(value: Any, reason: str) -> Any:
+    """`value`; where there is none the test is skipped, or fails if nothing may be skipped."""
+    if value:
+        return value
+    if os.environ.get("MINIDECODER_REQUIRE_ALL") == "1":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a JupyterLab with no settings but its own, on a copy of the lesson."""
+    needed(find_spec("jupyterlab"), "jupyterlab is not installed")
+    needed(find_spec("playwright"), "playwright is not installed")
+    needed(chromium(), "chromium is not installed")
+    work = tmp_path_factory.mktemp("lab")
+    shutil.copy(FOLDER / LESSON, work / LESSON)
+    port, log = free_port(), work / "server.log"
+    options = {"ip": "127.0.0.1", "port": port, "root_dir": work, "port_retries": 0}
+    command = [
+        sys.executable,
+        "-m",
+        "jupyterlab",
+        "--no-browser",
+        "--allow-root",
+        "--IdentityProvider.token=t",
+    ]
+    command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
+    with log.open("w") as output:
+        process = subprocess.Popen(
+            command, env=clean_environment(work), stdout=output, stderr=subprocess.STDOUT
+        )
+    try:
+        wait_until_up(f"http://127.0.0.1:{port}/api/status?token=t", process, log)
+        yield f"http://127.0.0.1:{port}/lab/tree/{LESSON}?token=t&reset"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def clean_environment(work: Path) -> dict[str, str]:
+    folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
+    own = {name: str(work / "home" / name.lower()) for name in folders}
+    settings = Path(own["JUPYTER_CONFIG_DIR"], "labconfig")
+    settings.mkdir(parents=True)
+    no_news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+    follow_system = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
+    (settings / "page_config.json").write_text(json.dumps(no_news))
+    (settings / "default_setting_overrides.json").write_text(json.dumps(follow_system))
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, **own, "PYTHONPATH": os.pathsep.join(paths)}
+
+
+def wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            urllib.request.urlopen(url, timeout=2).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
+
+
+@pytest.fixture(scope="module")
+def lab(server: str) -> Iterator[SimpleNamespace]:
+    """The open lesson after Run All: its `page`, what it asked for `outside`, and the page's `faults`."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        context = browser.new_context(viewport={"width": 1280, "height": 720})
+        page, outside, faults = context.new_page(), [], []
+        context.route(re.compile(r"^(?!data:|blob:)"), lambda route: only_here(route, outside))
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        page.set_default_timeout(WAIT_MS)
+        page.goto(server)
+        stored = as_stored(page)
+        run_all(page)
+        yield SimpleNamespace(page=page, outside=outside, faults=faults, stored=stored)
+        browser.close()
+
+
+def only_here(route: Any, outside: list[str]) -> None:
+    if re.match(r"(http|ws)://127\.0\.0\.1[:/]", route.request.url):
+        route.continue_()
+    else:
+        outside.append(route.request.url)
+        route.abort()
+
+
+def as_stored(page: Any) -> SimpleNamespace:
+    """What the reader sees before anything is run."""
+    page.wait_for_selector(".jp-Notebook .jp-Cell")
+    resize(page, tall=True)
+    page.wait_for_function(
+        "count => document.querySelectorAll('.jp-OutputArea img').length >= count", arg=stored_pictures()
+    )
+    picture(page, "stored")
+    images = page.locator(".jp-OutputArea img").count()
+    return SimpleNamespace(text=page.inner_text(".jp-Notebook"), images=images)
+
+
+def stored_pictures() -> int:
+    cells = code_cells(runner.read(FOLDER / LESSON))
+    return sum(PNG in output.get("data", {}) for cell in cells for output in cell.outputs)
+
+
+def resize(page: Any, *, tall: bool) -> None:
+    """A window of a projector's size; or one so tall that every cell is in the page."""
+    page.set_viewport_size({"width": 1280, "height": 16_000 if tall else 720})
+
+
+def run_all(page: Any) -> None:
+    # subtle: before there is a kernel Run All does nothing; the status bar alone tells.
+    page.wait_for_selector("#jp-main-statusbar .jp-StatusBar-TextItem:has-text('| Idle')")
+    page.get_by_role("menuitem", name="Run", exact=True).click()
+    page.get_by_text("Run All Cells", exact=True).click()
+    count = len(code_cells(runner.read(FOLDER / LESSON)))
+    page.wait_for_function(
+        """count => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+            .filter(prompt => /^\\[\\d+\\]:$/.test(prompt.textContent.trim())).length === count""",
+        arg=count,
+    )
+    page.wait_for_selector(".mdp")
+    page.wait_for_selector(".js-plotly-plot .main-svg")
+
+
+def picture(page: Any, name: str, *, player_only: bool = False) -> bytes:
+    """A screenshot; kept where MINIDECODER_SCREENSHOTS says."""
+    page.evaluate(
+        "document.querySelector('.jp-WindowedPanel-outer').scrollTop = 0"
+    ) if not player_only else None
+    page.wait_for_timeout(1000)  # cells out of sight are drawn when they come into it
+    shot: bytes = page.screenshot()
+    if folder := os.environ.get("MINIDECODER_SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(folder, f"{name}.png").write_bytes(shot)
+    return shot
+
+
+@pytest.fixture
+def player(lab: SimpleNamespace) -> Any:
+    """The player at its first step."""
+    found = lab.page.locator(".mdp")
+    found.scroll_into_view_if_needed()
+    found.locator("button.first").click() if found.locator("button.first").is_enabled() else None
+    assert at(found) == 0
+    return found
+
+
+def at(player: Any) -> int:
+    return int(player.get_attribute("data-step"))
+
+
+def test_before_anything_is_run_the_lesson_shows_its_pictures_and_no_error(lab: SimpleNamespace) -> None:
+    assert "Error displaying widget" not in lab.stored.text
+    assert lab.stored.images == stored_pictures()
+    assert "with the filter: 12 | . | 0 | 0   =   12.00" in lab.stored.text
+
+
+def test_run_all_leaves_no_traceback(lab: SimpleNamespace) -> None:
+    assert "Traceback (most recent call last)" not in lab.page.inner_text("body")
+    assert (
+        lab.page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").count()
+        == 0
+    )
+    assert lab.page.locator(".jp-OutputArea .mdp").count() == 1
+    assert lab.page.locator(".jp-OutputArea .js-plotly-plot").count() == 1
+
+
+def test_the_real_model_answers_in_the_lab(lab: SimpleNamespace) -> None:
+    needed(where().wheel, "SmolLM2 is not installed: python -m minidecoder model install")
+    assert "one part each" in lab.page.inner_text(".jp-Notebook")
+
+
+def test_a_click_on_next_moves_one_token_and_its_state(player: Any) -> None:
+    before = player.get_attribute("data-state")
+    player.locator("button.next").click()
+    assert at(player) == 1
+    assert (before, player.get_attribute("data-state")) == ("s0", "s1")
+
+
+def test_arrow_keys_step_and_go_back(lab: SimpleNamespace, player: Any) -> None:
+    player.focus()
+    for _ in range(3):
+        lab.page.keyboard.press("ArrowRight")
+    assert at(player) == 3
+    lab.page.keyboard.press("ArrowLeft")
+    assert at(player) == 2
+    lab.page.keyboard.press("End")
+    assert at(player) == int(player.get_attribute("data-steps"))
+
+
+def test_byte_view_stops_inside_a_token(lab: SimpleNamespace, player: Any) -> None:
+    player.focus()
+    lab.page.keyboard.press("b")
+    lab.page.keyboard.press("ArrowRight")
+    assert (at(player), player.get_attribute("data-byte")) == (0, "1")
+    lab.page.keyboard.press("b")
+
+
+def test_the_keys_of_the_player_do_nothing_to_the_notebook(lab: SimpleNamespace, player: Any) -> None:
+    """JupyterLab's own b inserts a cell, and d d deletes one."""
+    cells = lab.page.locator(".jp-Notebook .jp-Cell").count()
+    player.focus()
+    for key in ("b", "b", "a", "d", "d", "x", "Space", "Space"):
+        lab.page.keyboard.press(key)
+    assert lab.page.locator(".jp-Notebook .jp-Cell").count() == cells
+
+
+def test_a_blocked_token_says_why_when_it_is_clicked(lab: SimpleNamespace, player: Any) -> None:
+    for _ in range(2):
+        player.locator("button.next").click()
+    player.locator("button.row.blocked", has_text=re.compile(r"^50")).click()
+    assert "dies at byte 2 of 2" in player.locator(".why").inner_text()
+
+
+def test_the_player_fits_a_projector(lab: SimpleNamespace, player: Any) -> None:
+    resize(lab.page, tall=False)
+    try:
+        player.scroll_into_view_if_needed()
+        player.locator("button.next").click()
+        box = player.bounding_box()
+        assert box["height"] <= 640, "taller than the notebook's window"
+        assert box["x"] + box["width"] <= 1280
+        assert len(picture(lab.page, "player", player_only=True)) > 10_000
+    finally:
+        resize(lab.page, tall=True)
+
+
+def test_the_whole_lesson_can_be_looked_at_in_light_and_dark(lab: SimpleNamespace) -> None:
+    light = picture(lab.page, "light")
+    lab.page.emulate_media(color_scheme="dark")
+    lab.page.wait_for_selector("body[data-jp-theme-light='false']", state="attached")
+    dark = picture(lab.page, "dark")
+    assert min(len(light), len(dark)) > 100_000
+    assert light != dark
+
+
+def test_nothing_outside_this_machine_was_asked_for_and_no_script_failed(lab: SimpleNamespace) -> None:
+    assert lab.outside == []
+    assert lab.faults == []
