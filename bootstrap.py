@@ -263,7 +263,8 @@ def videos(words: "list[str]") -> int:
     if "cairo" in bring("graphviz", "cairo"):
         raise Stop("manim cannot be built without cairo and pango; the line to type is above")
     prepare("animations")
-    return run_all(*(["manim", "--config_file", "animations/manim.cfg", "-a", *words, film] for film in films))
+    options = ["--config_file", "animations/manim.cfg", "-a", *words]
+    return run_all(*(["manim", *options, film] for film in films))
 
 
 def notebooks(words: "list[str]") -> int:
