@@ -13,7 +13,7 @@ from functools import cache
 from minidecoder.automaton import DEAD, State, walk
 from minidecoder.lens.labels import show_byte, show_ranges
 from minidecoder.regex.charset import make_ranges
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
 
 __all__ = ["edges", "live_states", "machine", "show_machine", "show_state", "typed", "walked"]

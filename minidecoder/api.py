@@ -19,7 +19,8 @@ from minidecoder.decoding.loop import Step, decode
 from minidecoder.decoding.sampling import GREEDY, Sampler, Sampling
 from minidecoder.errors import UsageError
 from minidecoder.lens.trace import Trace, TraceRecorder
-from minidecoder.regex.dfa import TIMEOUT_S, compile_dfa
+from minidecoder.regex.compiler import Dialect, Match, compile_dfa
+from minidecoder.regex.dfa import TIMEOUT_S
 from minidecoder.regex.nfa import MAX_STATES
 from minidecoder.regex.utf8 import lower_to_bytes
 from minidecoder.tokens.token_index import build_index
@@ -29,9 +30,16 @@ __all__ = ["Run", "compile_regex", "generate", "stream"]
 
 
 def compile_regex(
-    pattern: str, vocabulary: Vocabulary, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S
+    pattern: str,
+    vocabulary: Vocabulary,
+    *,
+    dialect: Dialect = "python",
+    match: Match = "full",
+    max_states: int = MAX_STATES,
+    timeout_s: float = TIMEOUT_S,
 ) -> Constraint:
-    """The constraint "the whole text matches `pattern`" (Python's `re` syntax, full match).
+    """The constraint "the text matches `pattern`", as `re.fullmatch` means it; `match="search"`: some part
+    of the text does; `dialect="ecma"`: the patterns of JSON Schema.
 
     Raises `RegexSyntaxError` or `UnsupportedFeatureError` with the position, `ConstraintTooLargeError`
     with the limit, `UnsatisfiableConstraintError` where the vocabulary cannot spell any match.
@@ -40,11 +48,13 @@ def compile_regex(
         raise UsageError(f"the pattern must be a str, not {type(pattern).__name__}")
 
     def compile_() -> Constraint:
-        characters = compile_dfa(pattern, max_states=max_states, timeout_s=timeout_s)
+        characters = compile_dfa(
+            pattern, dialect=dialect, match=match, max_states=max_states, timeout_s=timeout_s
+        )
         automaton = lower_to_bytes(characters)
         return Constraint(pattern, vocabulary, characters, automaton, build_index(automaton, vocabulary))
 
-    return compiled_once(("regex", pattern), vocabulary, compile_)
+    return compiled_once(("regex", pattern, dialect, match), vocabulary, compile_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,8 @@ from hypothesis import given, settings
 
 from minidecoder.automaton import DEAD
 from minidecoder.errors import ConstraintTooLargeError
-from minidecoder.regex.dfa import compile_dfa, determinise, minimise
+from minidecoder.regex.compiler import compile_dfa
+from minidecoder.regex.dfa import determinise, minimise
 from minidecoder.regex.nfa import build_nfa
 from minidecoder.regex.syntax import parse
 from tests.strategies import ALPHABET, OUTSIDER, patterns, texts_up_to

@@ -9,7 +9,7 @@ import pytest
 
 from minidecoder.errors import RegexSyntaxError, UnsupportedFeatureError
 from minidecoder.regex.charset import ANY, category, contains, make_ranges, negate, partition
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.syntax import Chars, Choice, Concat, Repeat, parse
 
 A = Chars(((97, 97),))
@@ -84,21 +84,47 @@ def test_what_re_rejects_is_an_error_with_its_position(pattern: str, position: i
 @pytest.mark.parametrize(
     ("pattern", "position", "feature"),
     [
-        ("^a", 0, "^"), ("a$", 1, "$"), (r"\Aa", 0, r"\A"), (r"a\Z", 1, r"\Z"), (r"a\b", 1, r"\b"), (r"\Ba", 0, r"\B"),
-        ("(?=a)b", 0, "look-ahead"), ("a(?!b)", 1, "negative look-ahead"), ("(?<=a)b", 0, "lookbehind"),
-        ("(?<!a)b", 0, "negative lookbehind"), (r"(a)\1", 3, "back-reference"), ("(?P<n>a)(?P=n)", 8, "back-reference"),
-        ("(?i)a", 0, "flag"), ("a(?i:b)", 1, "flag"), ("(?>a)", 0, "atomic"), ("(a)(?(1)b)", 3, "conditional"),
-        ("a*+", 1, "possessive"), ("a{2}+", 1, "possessive"),
+        ("(?<=a)b", 0, "lookbehind"), ("x(?<!a)b", 1, "lookbehind"), (r"(a)\1", 3, "back-reference"),
+        ("(?P<n>a)(?P=n)", 8, "back-reference"), ("(?>a)", 0, "atomic"), ("(a)(?(1)b)", 3, "conditional"),
+        ("(?P<n>a)?(?(n)b|c)", 9, "conditional"), ("a*+", 1, "possessive"), ("a{2}+", 1, "possessive"),
+        ("((?=a).)*", 1, "repetition"), ("(?=a)*b", 0, "repetition"), (r"x(?=a)\b.", 1, "look-ahead together"),
     ],
 )  # fmt: skip
-def test_what_is_not_compiled_yet_is_named_with_its_position(
+def test_what_no_automaton_here_can_do_is_named_with_its_position(
     pattern: str, position: int, feature: str
 ) -> None:
     re.compile(pattern)  # valid for re, so the error must not say "syntax"
     with pytest.raises(UnsupportedFeatureError) as caught:
-        parse(pattern)
+        compile_dfa(pattern)
     assert caught.value.position == position
     assert feature in caught.value.feature
+    assert str(caught.value).splitlines()[-1].index("^") - 2 == position
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position"), [(r"(?<=a)(", 6), (r"(a)\1)", 5), ("a*+**", 3), ("(?<=a*)b", 0)]
+)
+def test_a_syntax_error_goes_before_an_unsupported_construct(pattern: str, position: int) -> None:
+    with pytest.raises(re.error):
+        re.compile(pattern)
+    with pytest.raises(RegexSyntaxError) as caught:
+        compile_dfa(pattern)
+    assert caught.value.position == position
+
+
+@pytest.mark.parametrize(
+    ("pattern", "position"),
+    [
+        ("a(?i)", 1), ("(?i", 0), ("(?iz)a", 0), ("(?L)a", 0), ("(?au)a", 0), ("(?-i)a", 0), ("(?i-i:a)", 0), ("(?-a:b)", 0),
+        ("(?-:a)", 0), ("(|(?s)a)", 2), ("^*", 1), ("$+", 1), (r"\b?", 2), ("(?P=n)", 0), ("(?(2)a)", 0), ("(?(", 0), ("(?(x)a)", 0),
+    ],
+)  # fmt: skip
+def test_flags_and_anchors_that_re_rejects_are_syntax_errors(pattern: str, position: int) -> None:
+    with pytest.raises((re.error, ValueError)):
+        re.compile(pattern)
+    with pytest.raises(RegexSyntaxError) as caught:
+        parse(pattern)
+    assert caught.value.position == position
 
 
 def test_five_thousand_nested_groups_need_no_python_stack() -> None:

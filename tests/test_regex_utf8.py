@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from minidecoder.automaton import DEAD, Automaton, walk
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
 from tests.strategies import patterns
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from minidecoder.automaton import DEAD, State, TokenId
 from minidecoder.errors import UnsatisfiableConstraintError
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
 from minidecoder.tokens.cache import ByteLimitedCache
 from minidecoder.tokens.naive_index import naive_index, reachable_states

@@ -9,7 +9,7 @@ import pytest
 import minidecoder as md
 from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.lens.trace import Machine, MachineEdge, MachineState
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 from minidecoder.viz import layout
 from minidecoder.viz.graph import MAX_DRAWN, Drawing, draw
 from tests import recorded_runs as runs

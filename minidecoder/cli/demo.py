@@ -18,7 +18,7 @@ from minidecoder.api import Run, compile_regex, generate
 from minidecoder.cli.screen import Screen
 from minidecoder.decoding.sampling import Sampling
 from minidecoder.errors import UsageError
-from minidecoder.regex.dfa import compile_dfa
+from minidecoder.regex.compiler import compile_dfa
 
 if TYPE_CHECKING:
     from minidecoder.models.causal_lm import CausalLM

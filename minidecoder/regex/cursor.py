@@ -10,10 +10,12 @@ Cost: O(length of the construct).
 from __future__ import annotations
 
 import unicodedata
+from collections.abc import Sequence
 from typing import Final, NoReturn
 
-from minidecoder.errors import RegexSyntaxError, UnsupportedFeatureError
+from minidecoder.errors import RegexSyntaxError
 from minidecoder.regex.charset import Ranges, category, make_ranges, negate
+from minidecoder.regex.folding import fold
 
 __all__ = ["DIGITS", "Cursor"]
 
@@ -31,43 +33,61 @@ class Cursor:
         self.pattern = pattern
         self.at = 0
 
-    def character_set(self, start: int) -> Ranges:
+    def character_set(self, start: int, *, ignore_case: bool = False, ascii_only: bool = False) -> Ranges:
         """The set whose `[` stands at `start`, already read."""
         negated = self.accept("^")
-        pairs: list[tuple[int, int]] = []
+        literals: list[tuple[int, int]] = []
+        categories: list[str] = []
         first = True  # subtle: a ] in first place is a member: "[]a]"
         while first or not self.accept("]"):
             first = False
-            pairs.extend(self._set_item(start))
-        ranges = make_ranges(pairs)
+            item = self._set_item(start)
+            if isinstance(item, str):
+                categories.append(item)
+            else:
+                literals.append(item)
+        ranges = self.members(make_ranges(literals), categories, ignore_case, ascii_only)
         return negate(ranges) if negated else ranges
 
-    def _set_item(self, start: int) -> Ranges:
-        """A member, a category, or a range `a-z` with both ends included."""
+    def members(
+        self, literals: Ranges, categories: Sequence[str], ignore_case: bool, ascii_only: bool
+    ) -> Ranges:
+        """What the characters and the categories (by name) of a set match together."""
+        pairs = [pair for name in categories for pair in self.category_ranges(name, ascii_only)]
+        plain = make_ranges([*literals, *pairs])
+        if not ignore_case:
+            return plain
+        return fold(literals, "".join(f"\\{name}" for name in categories), plain, ascii_only=ascii_only)
+
+    def category_ranges(self, name: str, ascii_only: bool) -> Ranges:
+        """The characters of a category that `category` named."""
+        return category(name, ascii_only=ascii_only)
+
+    def _set_item(self, start: int) -> tuple[int, int] | str:
+        """A member or a range `a-z`, both ends included; or the name of a category."""
         item_at = self.at
         low = self._member(start)
         if not self.ahead("-") or self.ahead("-]"):
-            return low if isinstance(low, tuple) else ((low, low),)
+            return low if isinstance(low, str) else (low, low)
         self.take()
         high = self._member(start)
-        if isinstance(low, tuple) or isinstance(high, tuple) or high < low:
+        if isinstance(low, str) or isinstance(high, str) or high < low:
             self.fail(f"bad character range {self.pattern[item_at : self.at]}", item_at)
-        return ((low, high),)
+        return low, high
 
-    def _member(self, start: int) -> int | Ranges:
-        """A code point, or the ranges of a category such as `\\d`."""
+    def _member(self, start: int) -> int | str:
+        """A code point, or the name of a category such as `\\d`."""
         if self.at >= len(self.pattern):
             self.fail("missing ], the character set is never closed", start)
         at, char = self.at, self.take()
         if char != "\\":
             return ord(char)
-        ranges = self.category()
-        return self.code_point(at, in_set=True) if ranges is None else ranges
+        name = self.category(at)
+        return name if name else self.code_point(at, in_set=True)
 
-    def category(self) -> Ranges | None:
-        """The ranges of `\\d \\s \\w \\D \\S \\W`, the backslash already read; None for another escape."""
-        letter = self.pattern[self.at : self.at + 1]
-        return category(self.take()) if letter in _CATEGORIES else None
+    def category(self, start: int) -> str:
+        """The name of `\\d \\s \\w \\D \\S \\W`, its backslash, at `start`, already read; else `""`."""
+        return self.take() if self.pattern[self.at : self.at + 1] in _CATEGORIES else ""
 
     def code_point(self, start: int, *, in_set: bool) -> int:
         """The character that the escape at `start` stands for, the backslash already read."""
@@ -114,7 +134,7 @@ class Cursor:
             self.fail("octal escape outside of the range 0-0o377", start)
         return value
 
-    def group_reference(self) -> int | None:
+    def group_reference(self, start: int) -> int | None:
         r"""The number in `\1`…`\99`, the backslash already read; None where the escape is octal."""
         # subtle: three octal digits are a character even where they could name a group.
         digits = self.pattern[self.at : self.at + 3]
@@ -152,6 +172,3 @@ class Cursor:
 
     def fail(self, message: str, position: int) -> NoReturn:
         raise RegexSyntaxError(message, self.pattern, position)
-
-    def unsupported(self, feature: str, remedy: str, position: int) -> NoReturn:
-        raise UnsupportedFeatureError(feature, pattern=self.pattern, position=position, remedy=remedy)

@@ -4,7 +4,8 @@ Columns are classes of characters that the pattern cannot tell apart, rows are s
 DEAD; live states are numbered breadth-first from the start and called s0, s1, … The price pattern
 `[0-9]+\.[0-9]{2}` gives five of them:
 
->>> len(compile_dfa(r"[0-9]+\.[0-9]{2}"))
+>>> from minidecoder.regex.syntax import parse
+>>> len(compile_tree(parse(r"[0-9]+\.[0-9]{2}")))
 5
 
 Left out: bytes (`utf8` lowers this machine to them). Cost: subset construction can take 2^N steps;
@@ -19,6 +20,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,11 +28,12 @@ from numpy.typing import NDArray
 from minidecoder.automaton import DEAD, State
 from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import Ranges, make_ranges, partition
+from minidecoder.regex.context import ContextSubsets, context_sets
 from minidecoder.regex.minimise import equivalence_classes
 from minidecoder.regex.nfa import MAX_STATES, NFA, build_nfa
-from minidecoder.regex.syntax import parse
+from minidecoder.regex.tree import Node
 
-__all__ = ["DFA", "TIMEOUT_S", "compile_dfa", "determinise", "minimise"]
+__all__ = ["DFA", "TIMEOUT_S", "compile_tree", "determinise", "minimise"]
 
 TIMEOUT_S = 10.0
 _NFA_STATES_PER_STATE = 4  # Thompson's construction spends about two on a character
@@ -101,9 +104,9 @@ class DFA:
                 yield State(source), make_ranges(pairs), State(target)
 
 
-def compile_dfa(pattern: str, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
-    """The minimal DFA of a pattern. Errors: those of `parse`, and `ConstraintTooLargeError`."""
-    nfa = build_nfa(parse(pattern), max_states=_NFA_STATES_PER_STATE * max_states)
+def compile_tree(tree: Node, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
+    """The minimal DFA of a tree without look-ahead; `ConstraintTooLargeError` with the limit it passed."""
+    nfa = build_nfa(tree, max_states=_NFA_STATES_PER_STATE * max_states)
     return minimise(determinise(nfa, important_only=True, max_states=max_states, timeout_s=timeout_s))
 
 
@@ -116,9 +119,11 @@ def determinise(
     Ullman's "important states"): fewer and smaller sets of the same meaning, but not the
     textbook's count (13 for the age pattern, where this gives 12).
     """
-    classes, members = partition([ranges for edges in nfa.edges for ranges, _ in edges])
-    subsets = _Subsets(nfa, members, important_only)
-    numbers = {subsets.start: 1}
+    classes, members = partition([ranges for edges in nfa.edges for ranges, _ in edges] + context_sets(nfa))
+    subsets: _Moves = _Subsets(nfa, members, important_only)
+    if nfa.assertions:
+        subsets = ContextSubsets(nfa, members, classes)
+    numbers: dict[Any, int] = {subsets.start: 1}
     rows: list[dict[int, int]] = [{}]
     pending = [subsets.start]
     deadline = time.monotonic() + timeout_s
@@ -131,7 +136,7 @@ def determinise(
             row[k] = numbers[successor]
         rows.append(row)
         _check_limits(len(numbers), max_states, deadline, timeout_s)
-    accepting = np.array([False] + [nfa.accept in subset for subset in pending])
+    accepting = np.array([False, *map(subsets.accepts, pending)])
     return DFA(classes, _dense(rows, len(classes)), accepting, State(1))
 
 
@@ -150,6 +155,16 @@ def _dense(rows: Sequence[dict[int, int]], columns: int) -> NDArray[np.int32]:
         for k, target in row.items():
             table[source, k] = target
     return table
+
+
+class _Moves(Protocol):
+    """What determinise asks: where to begin, where a class leads, where a text may end."""
+
+    start: Any
+
+    def successors(self, subset: Any) -> dict[int, Any]: ...
+
+    def accepts(self, subset: Any) -> bool: ...
 
 
 class _Subsets:
@@ -174,6 +189,10 @@ class _Subsets:
                 moves[k] += targets
         merged = {targets: self._union(targets) for targets in set(map(tuple, moves.values()))}
         return {k: merged[tuple(targets)] for k, targets in moves.items()}
+
+    def accepts(self, subset: frozenset[int]) -> bool:
+        """Whether the text may end here."""
+        return self.nfa.accept in subset
 
     def _union(self, targets: Sequence[int]) -> frozenset[int]:
         return frozenset().union(*(self._closure(target) for target in targets))

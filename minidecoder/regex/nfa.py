@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import Ranges
-from minidecoder.regex.syntax import Chars, Choice, Concat, Node, Repeat
+from minidecoder.regex.tree import Assertion, Chars, Choice, Concat, Look, Machine, Node, Place, Repeat
 
 __all__ = ["MAX_STATES", "NFA", "build_nfa"]
 
@@ -26,10 +26,12 @@ MAX_STATES = 100_000
 
 @dataclass(slots=True)
 class NFA:
-    """States 0..N-1; `edges[s]` are (set of characters, target), `epsilon[s]` free moves."""
+    """States 0..N-1; `edges[s]` are (set of characters, target), `epsilon[s]` free moves, and
+    `assertions[s]` moves that are free where the place is right."""
 
     edges: list[list[tuple[Ranges, int]]] = field(default_factory=list)
     epsilon: list[list[int]] = field(default_factory=list)
+    assertions: dict[int, list[tuple[Place, int]]] = field(default_factory=dict)
     start: int = 0
     accept: int = 0
 
@@ -95,12 +97,36 @@ class _Builder:
                 return self._choice(options)
             case Repeat(child, least, most):
                 return self._repeat(child, least, most)
+            case Assertion(place):
+                return self._assertion(place)
+            case Machine():
+                return self._machine(node)
+            case Look():
+                raise AssertionError("look-ahead is compiled away before this (lookahead.py)")
 
     def _chars(self, ranges: Ranges) -> _Assembly:
         entry, exit_ = self._state(), self._state()
         self.nfa.edges[entry].append((ranges, exit_))
         return _Fragment(entry, exit_)
         yield  # makes this a generator like its siblings
+
+    def _assertion(self, place: Place) -> _Assembly:
+        entry, exit_ = self._state(), self._state()
+        self.nfa.assertions[entry] = [(place, exit_)]
+        return _Fragment(entry, exit_)
+        yield
+
+    def _machine(self, machine: Machine) -> _Assembly:
+        """An automaton as it is: its states, ε from a new entry to its start, and from where it accepts."""
+        entry, exit_ = self._state(), self._state()
+        states = [self._state() for _ in machine.edges]
+        self._free(entry, states[0])
+        for state, edges, accepts in zip(states, machine.edges, machine.accepting, strict=True):
+            self.nfa.edges[state] = [(ranges, states[target]) for ranges, target in edges]
+            if accepts:
+                self._free(state, exit_)
+        return _Fragment(entry, exit_)
+        yield
 
     def _concat(self, parts: tuple[Node, ...]) -> _Assembly:
         if not parts:

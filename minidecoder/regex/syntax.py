@@ -1,83 +1,38 @@
 r"""Regular expression text → syntax tree.
 
 The notation and its meaning are those of Python's `re` for `str` patterns, so that `re.fullmatch`
-is the oracle of every test. Compiled: literals, all escapes of characters, classes and ranges,
-`\d \s \w` and complements, `.`, groups (capturing, named, non-capturing), `|`, and
-`* + ? {m} {m,} {,n} {m,n}`, greedy or lazy: a constraint is a language, and laziness does not
-change a language.
+is the oracle of every test: literals and escapes, sets, `.`, groups, `|`, quantifiers greedy or
+lazy, inline flags, anchors, word boundaries, look-ahead.
 
-Left out, with an `UnsupportedFeatureError` at their position: flags, anchors, word boundaries,
-look-around, back-references, conditionals, possessive and atomic groups.
+Left out, with an `UnsupportedFeatureError` at their position: lookbehind, back-references,
+conditionals, possessive quantifiers and atomic groups. What `re` refuses is refused first.
 Cost: O(length). An explicit stack holds open groups, so depth of nesting is no limit.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Final, NoReturn, TypeAlias
+from typing import Final
 
-from minidecoder.regex.charset import NOT_NEWLINE, Ranges, make_ranges, single
+from minidecoder.errors import UnsupportedFeatureError
+from minidecoder.regex.charset import ANY, NOT_NEWLINE, Ranges, make_ranges
 from minidecoder.regex.cursor import DIGITS, Cursor
+from minidecoder.regex.flags import Flags, read_flags
+from minidecoder.regex.tree import Assertion, Chars, Choice, Concat, Look, Node, Place, Repeat, width
 
-__all__ = ["Chars", "Choice", "Concat", "Node", "Repeat", "parse"]
-
-
-@dataclass(frozen=True, slots=True)
-class Chars:
-    """One character out of a set."""
-
-    ranges: Ranges
-
-
-@dataclass(frozen=True, slots=True)
-class Concat:
-    """One part after the other; no parts at all is the empty string."""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One of the options."""
-
-    options: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Repeat:
-    """`least` to `most` copies of a node; `most=None` has no upper bound."""
-
-    node: Node
-    least: int
-    most: int | None
-
-
-Node: TypeAlias = Chars | Concat | Choice | Repeat
+__all__ = ["Chars", "Choice", "Concat", "Node", "Parser", "Repeat", "parse"]
 
 _QUANTIFIERS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
-_WHOLE: Final = "a constraint always matches the whole text: leave it out"
-_ANCHORS: Final = {
-    "^": ("the anchor ^", _WHOLE),
-    "$": ("the anchor $", _WHOLE),
-    "A": (r"the anchor \A", _WHOLE),
-    "Z": (r"the anchor \Z", _WHOLE),
-    "b": (r"the word boundary \b", ""),
-    "B": (r"the word boundary \B", ""),
-}
-_EXTENSIONS: Final = (
-    ("?=", "look-ahead (?=", ""),
-    ("?!", "negative look-ahead (?!", ""),
-    ("?<=", "lookbehind (?<=", ""),
-    ("?<!", "negative lookbehind (?<!", ""),
-    ("?>", "an atomic group (?>", "a language has no backtracking: write (?:"),
-    ("?(", "a conditional (?(", "write both cases as alternatives"),
-    ("?P=", "a back-reference (?P=", "a finite automaton cannot remember text"),
-)
+_NO_MEMORY: Final = "a finite automaton cannot remember text"
+_NO_BACKTRACKING: Final = "a language has no backtracking; leave it out if the match stays the same"
+_BEHIND: Final = "say what may stand before, as part of the pattern"
+_SPACES: Final = frozenset(" \t\n\r\v\f")
+_FLAG_LETTERS: Final = frozenset("aiLmsux-")
 
 
 def parse(pattern: str) -> Node:
     """The syntax tree of `pattern`; `RegexSyntaxError` or `UnsupportedFeatureError` with a position."""
-    return _Parser(pattern).parse()
+    return Parser(pattern).parse()
 
 
 @dataclass(slots=True)
@@ -85,105 +40,188 @@ class _Group:
     """A group that is still open: its finished alternatives and the sequence being read."""
 
     opened_at: int
-    number: int  # 0: not capturing
+    flags: Flags
+    number: int = 0  # 0: not capturing
+    look: str = ""  # "=" or "!" for a look-ahead
     options: list[Node] = field(default_factory=list)
     items: list[Node] = field(default_factory=list)
-    can_repeat: bool = False  # whether the last item may take a quantifier
+    behind: bool = False  # a lookbehind, which `re` wants to be of one width
+    no_repeat: str = "nothing to repeat"  # why the last item may take no quantifier; "" if it may
 
-    def add(self, node: Node, *, can_repeat: bool = True) -> None:
+    def add(self, node: Node, *, no_repeat: str = "") -> None:
         self.items.append(node)
-        self.can_repeat = can_repeat
+        self.no_repeat = no_repeat
 
     def end_option(self) -> None:
         self.options.append(self.items[0] if len(self.items) == 1 else Concat(tuple(self.items)))
         self.items = []
-        self.can_repeat = False
+        self.no_repeat = "nothing to repeat"
 
     def close(self) -> Node:
         self.end_option()
-        return self.options[0] if len(self.options) == 1 else Choice(tuple(self.options))
+        node = self.options[0] if len(self.options) == 1 else Choice(tuple(self.options))
+        return Look(node, self.look == "!", self.opened_at) if self.look else node
 
 
-class _Parser(Cursor):
-    """A cursor over the pattern and the stack of open groups."""
+class Parser(Cursor):
+    """A cursor over the pattern, the stack of open groups, and what must be refused at the end."""
+
+    has_possessive = True
 
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
-        self.groups = [_Group(0, 0)]
+        self.groups = [_Group(0, Flags())]
         self.captures = 0
-        self.names: set[str] = set()
+        self.names: dict[str, int] = {}
+        self.conditions: dict[int, int] = {}  # number of the group asked for → position
+        self.refused: UnsupportedFeatureError | None = None
+
+    @property
+    def flags(self) -> Flags:
+        return self.groups[-1].flags
 
     def parse(self) -> Node:
+        """The whole pattern. A syntax error anywhere goes before an unsupported construct."""
         while self.at < len(self.pattern):
             self._item()
         if len(self.groups) > 1:
             self.fail("missing ), the group is never closed", self.groups[-1].opened_at)
+        for number, position in self.conditions.items():
+            if number > self.captures:  # a condition may name a group that is opened later
+                self.fail(f"invalid group reference {number}", position)
+        if self.refused:
+            raise self.refused
         return self.groups[0].close()
 
     def _item(self) -> None:
         start, char, group = self.at, self.take(), self.groups[-1]
-        if char == "(":
-            self._open(start)
+        if self.flags.verbose and (char in _SPACES or char == "#"):
+            self._skip_comment(char)
+        elif char == "(":
+            self.open(start)
         elif char == ")":
             self._close(start)
         elif char == "|":
             group.end_option()
         elif char == "[":
-            group.add(Chars(self.character_set(start)))
-        elif char == ".":
-            group.add(Chars(NOT_NEWLINE))
-        elif char == "\\":
-            group.add(Chars(self._escape(start)))
-        elif char in "^$":
-            self.unsupported(*_ANCHORS[char], start)
-        elif (bounds := self._bounds(char)) is not None:
-            self._repeat(start, bounds)
+            flags = self.flags
+            ranges = self.character_set(start, ignore_case=flags.ignore_case, ascii_only=flags.ascii_only)
+            group.add(Chars(ranges))
+        elif char in ".^$\\":
+            node = self.sign(char, start)
+            group.add(node, no_repeat="nothing to repeat" if isinstance(node, Assertion) else "")
+        elif (bounds := self.bounds(char)) is not None:
+            self.repeat(start, bounds)
         else:
-            group.add(Chars(single(char)))
+            group.add(Chars(self._literal(ord(char))))
+
+    def _skip_comment(self, char: str) -> None:
+        if char == "#":
+            end = self.pattern.find("\n", self.at)
+            self.at = len(self.pattern) if end < 0 else end + 1
+
+    def sign(self, char: str, start: int) -> Node:
+        match char:
+            case ".":
+                return Chars(ANY if self.flags.dot_all else NOT_NEWLINE)
+            case "^":
+                return Assertion(Place.LINE_START if self.flags.multi_line else Place.TEXT_START)
+            case "$":
+                return Assertion(Place.LINE_END if self.flags.multi_line else Place.LAST_LINE_END)
+            case _:
+                return self._escape(start)
+
+    def _literal(self, code_point: int) -> Ranges:
+        flags = self.flags
+        return self.members(make_ranges([(code_point, code_point)]), (), flags.ignore_case, flags.ascii_only)
 
     # -- groups ---------------------------------------------------------------------------------
 
-    def _open(self, start: int) -> None:
-        if not self.ahead("?"):
-            self.captures += 1
-            self.groups.append(_Group(start, self.captures))
-        elif self.accept("?:"):
-            self.groups.append(_Group(start, 0))
-        elif self.accept("?P<"):
-            self._name(start)
-            self.captures += 1
-            self.groups.append(_Group(start, self.captures))
-        elif self.accept("?#"):
+    def open(self, start: int) -> None:
+        if not self.accept("?"):
+            self.push(start, captures=True)
+        elif self.accept(":"):
+            self.push(start)
+        elif self.accept("P<"):
+            self.named_group(start)
+        elif self.accept("P="):
+            self._named_reference(start)
+        elif self.accept("#"):
             self.until(")", start, "missing ), the comment is never closed")
+        elif self.ahead("=") or self.ahead("!"):
+            self.push(start, look=self.take())
+        elif self.accept("<=") or self.accept("<!"):
+            self.refuse("lookbehind", _BEHIND, start)
+            self.push(start)
+            self.groups[-1].behind = True
+        elif self.accept(">"):
+            self.refuse("an atomic group (?>", _NO_BACKTRACKING, start)
+            self.push(start)
+        elif self.accept("("):
+            self._conditional(start)
         else:
-            self._extension(start)
+            self.inline_flags(start)
 
-    def _name(self, start: int) -> None:
-        name = self.until(">", start, "missing >, the group name is never closed")
-        if not name.isidentifier():
-            self.fail(f"bad group name {name!r}", start)
+    def push(self, start: int, *, captures: bool = False, look: str = "", flags: Flags | None = None) -> None:
+        self.captures += captures
+        number = self.captures if captures else 0
+        self.groups.append(_Group(start, flags or self.flags, number, look))
+
+    def named_group(self, start: int) -> None:
+        name = self.identifier(">", start)
         if name in self.names:
             self.fail(f"the group name {name!r} is used twice", start)
-        self.names.add(name)
+        self.names[name] = self.captures + 1
+        self.push(start, captures=True)
 
-    def _extension(self, start: int) -> NoReturn:
-        for prefix, feature, remedy in _EXTENSIONS:
-            if self.ahead(prefix):
-                self.unsupported(feature, remedy, start)
-        letter = self.pattern[self.at + 1 : self.at + 2]
-        if letter and letter in "aiLmsux-":
-            self.unsupported("an inline flag", "", start)
-        self.fail(f"unknown extension (?{letter}", start)
+    def identifier(self, closing: str, start: int) -> str:
+        name = self.until(closing, start, f"missing {closing}, the group name is never closed")
+        if not name.isidentifier():
+            self.fail(f"bad group name {name!r}", start)
+        return name
+
+    def _named_reference(self, start: int) -> None:
+        name = self.identifier(")", start)
+        if name not in self.names:
+            self.fail(f"unknown group name {name!r}", start)
+        self.back_reference(self.names[name], start)
+        self.groups[-1].add(Concat(()))
+
+    def _conditional(self, start: int) -> None:
+        name = self.until(")", start, "missing ), the condition is never closed")
+        known = name in self.names if name.isidentifier() else name.isdecimal() and name.isascii()
+        if not known or name.strip("0") == "":
+            self.fail(f"bad group {name!r} in a condition", start)
+        if name.isdecimal():
+            self.conditions.setdefault(int(name), start)
+        self.refuse("a conditional (?(", "write both cases as alternatives", start)
+        self.push(start)
+
+    def inline_flags(self, start: int) -> None:
+        letter = self.pattern[self.at : self.at + 1]
+        if letter not in _FLAG_LETTERS or not letter:
+            self.fail(f"unknown extension (?{letter}", start)
+        on, off, has_group = read_flags(self, start)
+        if has_group:
+            self.push(start, flags=self.flags.changed(on, off))
+            return
+        root = self.groups[0]
+        if len(self.groups) > 1 or root.options or root.items:
+            self.fail("flags for the whole pattern must stand at its start", start)
+        root.flags = root.flags.changed(on)
 
     def _close(self, start: int) -> None:
         if len(self.groups) == 1:
             self.fail("unbalanced )", start)
-        node = self.groups.pop().close()
+        group = self.groups.pop()
+        node = group.close()
+        if group.behind and len(set(width(node))) > 1:
+            self.fail("a lookbehind must be of one width", group.opened_at)
         self.groups[-1].add(node)
 
     # -- quantifiers ----------------------------------------------------------------------------
 
-    def _bounds(self, char: str) -> tuple[int, int | None] | None:
+    def bounds(self, char: str) -> tuple[int, int | None] | None:
         """The (least, most) of the quantifier that starts with `char`; None where none starts."""
         if char in _QUANTIFIERS:
             return _QUANTIFIERS[char]
@@ -204,33 +242,47 @@ class _Parser(Cursor):
             self.fail("the smallest repetition is greater than the largest", start)
         return least, most
 
-    def _repeat(self, start: int, bounds: tuple[int, int | None]) -> None:
+    def repeat(self, start: int, bounds: tuple[int, int | None]) -> None:
         group = self.groups[-1]
-        if not group.items:
-            self.fail("nothing to repeat", start)
-        if not group.can_repeat:
-            self.fail("multiple repeat", start)
-        if self.ahead("+"):
-            self.unsupported("a possessive quantifier", "a language has no backtracking", start)
-        self.accept("?")  # lazy: the same language
-        group.add(Repeat(group.items.pop(), *bounds), can_repeat=False)
+        if group.no_repeat:
+            self.fail(group.no_repeat, start)
+        if self.has_possessive and self.accept("+"):
+            self.refuse("a possessive quantifier", _NO_BACKTRACKING, start)
+        else:
+            self.accept("?")  # lazy: the same language
+        group.add(Repeat(group.items.pop(), *bounds), no_repeat="multiple repeat")
 
     # -- escapes --------------------------------------------------------------------------------
 
-    def _escape(self, start: int) -> Ranges:
-        ranges = self.category()
-        if ranges is not None:
-            return ranges
-        letter = self.pattern[self.at : self.at + 1]
-        if letter in "AZbB" and letter:
-            self.unsupported(*_ANCHORS[letter], start)
-        number = self.group_reference()
+    def _escape(self, start: int) -> Node:
+        name, flags = self.category(start), self.flags
+        if name:
+            return Chars(self.members((), [name], flags.ignore_case, flags.ascii_only))
+        places = self.places()
+        following = self.pattern[self.at : self.at + 1]
+        if following in places:
+            return Assertion(places[self.take()])
+        number = self.group_reference(start)
         if number is not None:
-            self._back_reference(number, start)
-        code_point = self.code_point(start, in_set=False)
-        return make_ranges([(code_point, code_point)])
+            self.back_reference(number, start)
+            return Concat(())
+        return Chars(self._literal(self.code_point(start, in_set=False)))
 
-    def _back_reference(self, number: int, start: int) -> NoReturn:
+    def places(self) -> dict[str, Place]:
+        """The escapes that are assertions, by their letter."""
+        places = {"A": Place.TEXT_START, "Z": Place.TEXT_END}
+        if self.flags.ascii_only:
+            return {**places, "b": Place.ASCII_WORD_EDGE, "B": Place.NO_ASCII_WORD_EDGE}
+        return {**places, "b": Place.WORD_EDGE, "B": Place.NO_WORD_EDGE}
+
+    def back_reference(self, number: int, start: int) -> None:
         if number > self.captures or any(group.number == number for group in self.groups):
             self.fail(f"invalid group reference {number}", start)
-        self.unsupported("a back-reference", "a finite automaton cannot remember text", start)
+        self.refuse("a back-reference", _NO_MEMORY, start)
+
+    def refuse(self, feature: str, remedy: str, position: int) -> None:
+        """Remember what cannot be compiled; a syntax error further on is told instead of it."""
+        if self.refused is None:
+            self.refused = UnsupportedFeatureError(
+                feature, pattern=self.pattern, position=position, remedy=remedy
+            )

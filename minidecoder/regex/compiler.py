@@ -1,0 +1,51 @@
+"""A pattern to its minimal character DFA: the whole way, in one call.
+
+`dialect="python"` is `re` for `str` patterns; `"ecma"` is what JSON Schema's `pattern` is written in.
+`match="full"`: the whole text must match; `"search"`: some part of it must, as in JSON Schema.
+
+Left out: bytes (`utf8`). Cost: parsing O(length), then that of `dfa`; look-ahead compiles what
+follows it once more and multiplies the machines.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Final, Literal, TypeAlias
+
+from minidecoder.errors import UsageError
+from minidecoder.regex import ecma, syntax
+from minidecoder.regex.dfa import DFA, TIMEOUT_S, compile_tree
+from minidecoder.regex.lookahead import ANYTHING, remove_lookahead
+from minidecoder.regex.nfa import MAX_STATES
+from minidecoder.regex.tree import Concat
+
+__all__ = ["Dialect", "Match", "compile_dfa"]
+
+Dialect: TypeAlias = Literal["python", "ecma"]
+Match: TypeAlias = Literal["full", "search"]
+
+_PARSERS: Final = {"python": syntax.parse, "ecma": ecma.parse}
+
+
+def compile_dfa(
+    pattern: str,
+    *,
+    dialect: Dialect = "python",
+    match: Match = "full",
+    max_states: int = MAX_STATES,
+    timeout_s: float = TIMEOUT_S,
+) -> DFA:
+    """The minimal DFA of a pattern.
+
+    Raises `RegexSyntaxError` and `UnsupportedFeatureError` with a position, `ConstraintTooLargeError` with
+    the limit, `UsageError` for another dialect or match.
+    """
+    if dialect not in _PARSERS:
+        raise UsageError(f"dialect={dialect!r}: the dialects are 'python' and 'ecma'")
+    if match not in ("full", "search"):
+        raise UsageError(f"match={match!r}: it is 'full' or 'search'")
+    tree = _PARSERS[dialect](pattern)
+    if match == "search":
+        tree = Concat((ANYTHING, tree, ANYTHING))
+    compile_ = partial(compile_tree, max_states=max_states, timeout_s=timeout_s)
+    return compile_(remove_lookahead(tree, pattern, compile_))
