@@ -20,8 +20,7 @@ from minidecoder.decoding.sampling import GREEDY, Sampler, Sampling
 from minidecoder.errors import UsageError
 from minidecoder.lens.trace import Trace, TraceRecorder
 from minidecoder.regex.compiler import Dialect, Match, compile_dfa
-from minidecoder.regex.dfa import TIMEOUT_S
-from minidecoder.regex.nfa import MAX_STATES
+from minidecoder.regex.limits import MAX_STATES, TIMEOUT_S, Limits
 from minidecoder.regex.utf8 import lower_to_bytes
 from minidecoder.tokens.token_index import build_index
 from minidecoder.tokens.vocabulary import Vocabulary
@@ -48,10 +47,9 @@ def compile_regex(
         raise UsageError(f"the pattern must be a str, not {type(pattern).__name__}")
 
     def compile_() -> Constraint:
-        characters = compile_dfa(
-            pattern, dialect=dialect, match=match, max_states=max_states, timeout_s=timeout_s
-        )
-        automaton = lower_to_bytes(characters)
+        limits = Limits(max_states, timeout_s)
+        characters = compile_dfa(pattern, dialect=dialect, match=match, limits=limits)
+        automaton = lower_to_bytes(characters, limits)
         return Constraint(pattern, vocabulary, characters, automaton, build_index(automaton, vocabulary))
 
     return compiled_once(("regex", pattern, dialect, match), vocabulary, compile_)

@@ -11,6 +11,7 @@ from minidecoder.automaton import DEAD
 from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.dfa import determinise, minimise
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.nfa import build_nfa
 from minidecoder.regex.syntax import parse
 from tests.strategies import ALPHABET, OUTSIDER, patterns, texts_up_to
@@ -98,10 +99,10 @@ def test_a_pattern_that_would_explode_is_refused_with_the_limit_named(pattern: s
 
 def test_an_exponential_subset_construction_is_refused() -> None:
     with pytest.raises(ConstraintTooLargeError) as caught:
-        compile_dfa("(a|b)*a(a|b){40}", max_states=2_000)
+        compile_dfa("(a|b)*a(a|b){40}", limits=Limits(max_states=2_000))
     assert caught.value.limit == "max_states"
     with pytest.raises(ConstraintTooLargeError) as caught:
-        compile_dfa("(a|b)*a(a|b){40}", timeout_s=0.05)
+        compile_dfa("(a|b)*a(a|b){40}", limits=Limits(timeout_s=0.05))
     assert caught.value.limit == "timeout_s"
 
 

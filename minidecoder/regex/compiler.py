@@ -9,14 +9,13 @@ follows it once more and multiplies the machines.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Final, Literal, TypeAlias
 
 from minidecoder.errors import UsageError
 from minidecoder.regex import ecma, syntax
-from minidecoder.regex.dfa import DFA, TIMEOUT_S, compile_tree
+from minidecoder.regex.dfa import DFA, compile_tree
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.lookahead import ANYTHING, remove_lookahead
-from minidecoder.regex.nfa import MAX_STATES
 from minidecoder.regex.tree import Concat
 
 __all__ = ["Dialect", "Match", "compile_dfa"]
@@ -32,8 +31,7 @@ def compile_dfa(
     *,
     dialect: Dialect = "python",
     match: Match = "full",
-    max_states: int = MAX_STATES,
-    timeout_s: float = TIMEOUT_S,
+    limits: Limits | None = None,
 ) -> DFA:
     """The minimal DFA of a pattern.
 
@@ -47,5 +45,5 @@ def compile_dfa(
     tree = _PARSERS[dialect](pattern)
     if match == "search":
         tree = Concat((ANYTHING, tree, ANYTHING))
-    compile_ = partial(compile_tree, max_states=max_states, timeout_s=timeout_s)
-    return compile_(remove_lookahead(tree, pattern, compile_))
+    limits = limits or Limits()
+    return compile_tree(remove_lookahead(tree, pattern, limits), limits)

@@ -9,12 +9,11 @@ DEAD; live states are numbered breadth-first from the start and called s0, s1, �
 5
 
 Left out: bytes (`utf8` lowers this machine to them). Cost: subset construction can take 2^N steps;
-`max_states` and `timeout_s` bound it. Minimisation is Hopcroft's, O(K Q log Q) for K classes.
+`Limits` bounds it. Minimisation is Hopcroft's, O(K Q log Q) for K classes.
 """
 
 from __future__ import annotations
 
-import time
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,17 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
-from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import Ranges, make_ranges, partition
 from minidecoder.regex.context import ContextSubsets, context_sets
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.minimise import equivalence_classes
-from minidecoder.regex.nfa import MAX_STATES, NFA, build_nfa
+from minidecoder.regex.nfa import NFA, build_nfa
 from minidecoder.regex.tree import Node
 
-__all__ = ["DFA", "TIMEOUT_S", "compile_tree", "determinise", "minimise"]
-
-TIMEOUT_S = 10.0
-_NFA_STATES_PER_STATE = 4  # Thompson's construction spends about two on a character
+__all__ = ["DFA", "compile_tree", "determinise", "minimise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +82,24 @@ class DFA:
         """Whether the whole of `text` is in the language."""
         return bool(self.accepting[self.walk(text)[-1] if text else self.start])
 
+    def __and__(self, other: DFA) -> DFA:
+        """The texts that both accept (`operations`, whose functions also take limits)."""
+        from minidecoder.regex.operations import intersect
+
+        return intersect(self, other)
+
+    def __or__(self, other: DFA) -> DFA:
+        """The texts that at least one of the two accepts."""
+        from minidecoder.regex.operations import union
+
+        return union(self, other)
+
+    def __invert__(self) -> DFA:
+        """All other texts."""
+        from minidecoder.regex.operations import complement
+
+        return complement(self)
+
     def is_accepting(self, state: State) -> bool:
         return bool(self.accepting[state])
 
@@ -104,21 +118,20 @@ class DFA:
                 yield State(source), make_ranges(pairs), State(target)
 
 
-def compile_tree(tree: Node, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
-    """The minimal DFA of a tree without look-ahead; `ConstraintTooLargeError` with the limit it passed."""
-    nfa = build_nfa(tree, max_states=_NFA_STATES_PER_STATE * max_states)
-    return minimise(determinise(nfa, important_only=True, max_states=max_states, timeout_s=timeout_s))
+def compile_tree(tree: Node, limits: Limits | None = None) -> DFA:
+    """The minimal DFA of a tree without look-ahead; `ConstraintTooLargeError` past a limit."""
+    limits = limits or Limits()
+    return minimise(determinise(build_nfa(tree, limits), limits, important_only=True), limits)
 
 
-def determinise(
-    nfa: NFA, *, important_only: bool = False, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S
-) -> DFA:
+def determinise(nfa: NFA, limits: Limits | None = None, *, important_only: bool = False) -> DFA:
     """Subset construction (Rabin and Scott, 1959): a DFA state is a set of NFA states.
 
     `important_only` leaves out of each set the NFA states that only pass ε on (Aho, Sethi and
     Ullman's "important states"): fewer and smaller sets of the same meaning, but not the
     textbook's count (13 for the age pattern, where this gives 12).
     """
+    limits = limits or Limits()
     classes, members = partition([ranges for edges in nfa.edges for ranges, _ in edges] + context_sets(nfa))
     subsets: _Moves = _Subsets(nfa, members, important_only)
     if nfa.assertions:
@@ -126,7 +139,6 @@ def determinise(
     numbers: dict[Any, int] = {subsets.start: 1}
     rows: list[dict[int, int]] = [{}]
     pending = [subsets.start]
-    deadline = time.monotonic() + timeout_s
     for subset in pending:  # grows while it is read: breadth-first
         row = {}
         for k, successor in sorted(subsets.successors(subset).items()):
@@ -135,18 +147,10 @@ def determinise(
                 pending.append(successor)
             row[k] = numbers[successor]
         rows.append(row)
-        _check_limits(len(numbers), max_states, deadline, timeout_s)
+        limits.check_states(len(numbers))
+        limits.check_time()
     accepting = np.array([False, *map(subsets.accepts, pending)])
     return DFA(classes, _dense(rows, len(classes)), accepting, State(1))
-
-
-def _check_limits(states: int, max_states: int, deadline: float, timeout_s: float) -> None:
-    if states > max_states:
-        raise ConstraintTooLargeError(f"the pattern needs more than {max_states:,} states", "max_states")
-    if time.monotonic() > deadline:
-        raise ConstraintTooLargeError(
-            f"compiling took longer than {timeout_s:g} s ({states:,} states so far)", "timeout_s"
-        )
 
 
 def _dense(rows: Sequence[dict[int, int]], columns: int) -> NDArray[np.int32]:
@@ -216,9 +220,9 @@ class _Subsets:
         return state
 
 
-def minimise(dfa: DFA) -> DFA:
+def minimise(dfa: DFA, limits: Limits | None = None) -> DFA:
     """The smallest DFA of the same language: equal columns and equivalent states merged."""
-    blocks = equivalence_classes(dfa.table, dfa.accepting)
+    blocks = equivalence_classes(dfa.table, dfa.accepting, limits)
     order = _breadth_first(dfa.table, blocks, dfa.start)
     number = np.zeros(max(blocks) + 1, dtype=np.int32)  # block → new state; DEAD's block stays 0
     for new, old in enumerate(order, start=1):

@@ -10,12 +10,10 @@ round, and not where R itself looks back. Those are `UnsupportedFeatureError`s.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 from minidecoder.errors import UnsupportedFeatureError
 from minidecoder.regex.charset import ANY
-from minidecoder.regex.dfa import DFA
+from minidecoder.regex.dfa import DFA, compile_tree
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.operations import complement, intersect
 from minidecoder.regex.tree import (
     Assertion,
@@ -32,22 +30,20 @@ from minidecoder.regex.tree import (
 
 __all__ = ["ANYTHING", "remove_lookahead"]
 
-Compile: TypeAlias = Callable[[Node], DFA]
-
 ANYTHING = Repeat(Chars(ANY), 0, None)
 _LOOKS_BACK = {place for place in Place if place not in (Place.TEXT_END, Place.LINE_END, Place.LAST_LINE_END)}
 _DEEPEST = 200  # groups around a look-ahead
 
 
-def remove_lookahead(tree: Node, pattern: str, compile_: Compile) -> Node:
-    """The tree without `Look` nodes, matching the same texts. `compile_`: tree → minimal DFA."""
-    return _Rewriter(pattern, compile_).rewrite(tree, Concat(()), at_start=True, depth=0)
+def remove_lookahead(tree: Node, pattern: str, limits: Limits) -> Node:
+    """The tree without `Look` nodes, matching the same texts."""
+    return _Rewriter(pattern, limits).rewrite(tree, Concat(()), at_start=True, depth=0)
 
 
 class _Rewriter:
-    def __init__(self, pattern: str, compile_: Compile) -> None:
+    def __init__(self, pattern: str, limits: Limits) -> None:
         self.pattern = pattern
-        self.compile = compile_
+        self.limits = limits
 
     def rewrite(self, node: Node, rest: Node, *, at_start: bool, depth: int) -> Node:
         """`node` followed by `rest`, which is already rewritten. `at_start`: nothing can stand before it."""
@@ -81,10 +77,11 @@ class _Rewriter:
         for tree in (wanted, rest):
             if not at_start and _looks_back(tree):
                 self._refuse("look-ahead together with ^, \\b or \\B behind it", look, "")
-        condition = self.compile(wanted)
+        condition = compile_tree(wanted, self.limits)
         if look.negative:
             condition = complement(condition)
-        return _as_node(intersect(self.compile(rest), condition))
+        following = compile_tree(rest, self.limits)
+        return _as_node(intersect(following, condition, self.limits))
 
     def _refuse(self, feature: str, look: Look, remedy: str) -> None:
         raise UnsupportedFeatureError(feature, pattern=self.pattern, position=look.position, remedy=remedy)

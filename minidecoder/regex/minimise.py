@@ -15,12 +15,19 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from minidecoder.regex.limits import Limits
+
 __all__ = ["equivalence_classes"]
 
 
-def equivalence_classes(table: NDArray[np.int32], accepting: NDArray[np.bool_]) -> list[int]:
-    """The block of each state. `table`: int32 (Q, K), complete; `accepting`: bool (Q,)."""
-    return _Partition(table, accepting.tolist()).refine()
+def equivalence_classes(
+    table: NDArray[np.int32], accepting: NDArray[np.bool_], limits: Limits | None = None
+) -> list[int]:
+    """The block of each state. `table`: int32 (Q, K), complete; `accepting`: bool (Q,).
+
+    Raises `ConstraintTooLargeError` where the time of `limits` is used up.
+    """
+    return _Partition(table, accepting.tolist()).refine(limits)
 
 
 class _Partition:
@@ -32,8 +39,10 @@ class _Partition:
             self.blocks[block].add(state)
         self.pending = {0, 1}
 
-    def refine(self) -> list[int]:
+    def refine(self, limits: Limits | None) -> list[int]:
         while self.pending:
+            if limits is not None:
+                limits.check_time()
             splitter = tuple(self.blocks[self.pending.pop()])
             for sources in self.inverse:
                 before = [source for state in splitter for source in sources.get(state, ())]

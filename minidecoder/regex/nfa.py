@@ -5,7 +5,7 @@ character or set, two more per `|` and per `*`, an ε edge for concatenation, `x
 `x?` as an ε edge around x. `\\{"age": (0|[1-9][0-9]*)\\}` gives 28 states.
 
 Left out: determinism, which `dfa` adds. Cost: O(size of the tree with its `{m,n}` written out);
-`max_states` bounds it while it is being built. No recursion: a work list holds what is open.
+`Limits` bounds it while it is being built. No recursion: a work list holds what is open.
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
 
-from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import Ranges
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.tree import Assertion, Chars, Choice, Concat, Look, Machine, Node, Place, Repeat
 
-__all__ = ["MAX_STATES", "NFA", "build_nfa"]
-
-MAX_STATES = 100_000
+__all__ = ["NFA", "build_nfa"]
 
 
 @dataclass(slots=True)
@@ -49,9 +47,9 @@ class NFA:
         return seen
 
 
-def build_nfa(tree: Node, *, max_states: int = MAX_STATES) -> NFA:
-    """Thompson's automaton of `tree`; `ConstraintTooLargeError` beyond `max_states` states."""
-    return _Builder(max_states).build(tree)
+def build_nfa(tree: Node, limits: Limits | None = None) -> NFA:
+    """Thompson's automaton of `tree`; `ConstraintTooLargeError` past a limit."""
+    return _Builder(limits or Limits()).build(tree)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,9 @@ _Assembly: TypeAlias = Generator[Node, "_Fragment | None", _Fragment]
 
 
 class _Builder:
-    def __init__(self, max_states: int) -> None:
+    def __init__(self, limits: Limits) -> None:
         self.nfa = NFA()
-        self.max_states = max_states
+        self.limits = limits
 
     def build(self, tree: Node) -> NFA:
         """Run the assembly of `tree`, and of each child an assembly asks for, on one work list."""
@@ -182,11 +180,7 @@ class _Builder:
         return _Fragment(entry, exit_)
 
     def _state(self) -> int:
-        if len(self.nfa) >= self.max_states:
-            raise ConstraintTooLargeError(
-                f"with its repetitions written out, the pattern takes over {self.max_states:,} NFA states",
-                "max_states",
-            )
+        self.limits.check_nfa_states(len(self.nfa) + 1)
         self.nfa.edges.append([])
         self.nfa.epsilon.append([])
         return len(self.nfa) - 1

@@ -7,12 +7,11 @@ result is minimal, so equal languages give equal tables.
 
 The comparison is Hopcroft and Karp's (1971): follow both, assume equal whatever was met together,
 stop at the first contradiction. Left out: the operations on bytes.
-Cost: O(K) per reached pair, at worst Q_a Q_b pairs (`max_states`, `timeout_s`); to compare, O(K (Q_a + Q_b)).
+Cost: O(K) per reached pair, at worst Q_a Q_b pairs (`Limits` bounds them); to compare, O(K (Q_a + Q_b)).
 """
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -20,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import State
-from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import ANY, Ranges, partition
-from minidecoder.regex.dfa import DFA, TIMEOUT_S, minimise
+from minidecoder.regex.dfa import DFA, minimise
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.members import readability, representative
 from minidecoder.regex.minimise import equivalence_classes
-from minidecoder.regex.nfa import MAX_STATES
 
 __all__ = [
     "complement",
@@ -40,14 +38,14 @@ __all__ = [
 _Table: TypeAlias = NDArray[np.int32]
 
 
-def intersect(a: DFA, b: DFA, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
+def intersect(a: DFA, b: DFA, limits: Limits | None = None) -> DFA:
     """The minimal DFA of the texts that both accept. `ConstraintTooLargeError` past a limit."""
-    return _product(a, b, both=True, max_states=max_states, timeout_s=timeout_s)
+    return _product(a, b, limits or Limits(), both=True)
 
 
-def union(a: DFA, b: DFA, *, max_states: int = MAX_STATES, timeout_s: float = TIMEOUT_S) -> DFA:
+def union(a: DFA, b: DFA, limits: Limits | None = None) -> DFA:
     """The minimal DFA of the texts that at least one accepts. `ConstraintTooLargeError` past a limit."""
-    return _product(a, b, both=False, max_states=max_states, timeout_s=timeout_s)
+    return _product(a, b, limits or Limits(), both=False)
 
 
 def complement(a: DFA) -> DFA:
@@ -62,19 +60,20 @@ def complement(a: DFA) -> DFA:
 # -- the product --------------------------------------------------------------------------------------
 
 
-def _product(a: DFA, b: DFA, *, both: bool, max_states: int, timeout_s: float) -> DFA:
+def _product(a: DFA, b: DFA, limits: Limits, *, both: bool) -> DFA:
     classes, left, right = _common_classes(a, b)
     pairs = _Pairs(left, right, both)
     start = pairs.number(pairs.key(int(a.start), int(b.start)))
-    rows, deadline = [], time.monotonic() + timeout_s
+    rows = []
     for key in pairs.found:  # grows while it is read: breadth-first
         rows.append([pairs.number(target) for target in pairs.successors(key)])
-        _check_limits(len(pairs.found), max_states, deadline, timeout_s)
+        limits.check_states(len(pairs.found) - 1)
+        limits.check_time()
     first, second = np.divmod(np.array(pairs.found), pairs.width)
     combine = np.logical_and if both else np.logical_or
     accepting = combine(a.accepting[first], b.accepting[second])
     table = np.array(rows, dtype=np.int32).reshape(len(rows), len(classes))
-    return minimise(DFA(classes, table, accepting, State(start)))
+    return minimise(DFA(classes, table, accepting, State(start)), limits)
 
 
 class _Pairs:
@@ -105,17 +104,6 @@ class _Pairs:
             joined *= (left != 0) & (right != 0)
         keys: list[int] = joined.tolist()
         return keys
-
-
-def _check_limits(states: int, max_states: int, deadline: float, timeout_s: float) -> None:
-    if states - 1 > max_states:
-        raise ConstraintTooLargeError(
-            f"the two machines together need over {max_states:,} states", "max_states"
-        )
-    if time.monotonic() > deadline:
-        raise ConstraintTooLargeError(
-            f"combining took longer than {timeout_s:g} s ({states - 1:,} states so far)", "timeout_s"
-        )
 
 
 def _common_classes(a: DFA, b: DFA) -> tuple[tuple[Ranges, ...], _Table, _Table]:

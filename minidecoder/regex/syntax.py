@@ -189,7 +189,8 @@ class Parser(Cursor):
 
     def _conditional(self, start: int) -> None:
         name = self.until(")", start, "missing ), the condition is never closed")
-        known = name in self.names if name.isidentifier() else name.isdecimal() and name.isascii()
+        is_number = name.isdecimal() and name.isascii() and len(name) < 10
+        known = name in self.names if name.isidentifier() else is_number
         if not known or name.strip("0") == "":
             self.fail(f"bad group {name!r} in a condition", start)
         if name.isdecimal():

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from minidecoder.automaton import DEAD, State
 from minidecoder.regex.charset import Ranges
 from minidecoder.regex.dfa import DFA
+from minidecoder.regex.limits import Limits
 
 __all__ = ["ByteDFA", "lower_to_bytes"]
 
@@ -75,12 +76,18 @@ class ByteDFA:
         return np.flatnonzero(self.table[state, self.byte_class]).tolist()
 
 
-def lower_to_bytes(dfa: DFA) -> ByteDFA:
-    """The byte automaton that accepts the UTF-8 encodings of the texts `dfa` accepts."""
+def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
+    """The byte automaton that accepts the UTF-8 encodings of the texts `dfa` accepts.
+
+    Raises `ConstraintTooLargeError` past a limit: `\\w` has 300 states inside its characters.
+    """
+    limits = limits or Limits()
     tree = _utf8_tree(dfa.classes)
     states = _ByteStates(len(dfa))
     for row in dfa.table.tolist():
         states.add_character_state(tree, row)
+        limits.check_byte_states(states.first_inner + len(states.inner))
+        limits.check_time()
     byte_class, table = _tabulate(states.edges())
     accepting = np.zeros(len(table), dtype=np.bool_)
     accepting[: len(dfa.accepting)] = dfa.accepting
