@@ -14,6 +14,7 @@ from minidecoder.regex.dfa import determinise, minimise
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.nfa import build_nfa
 from minidecoder.regex.syntax import parse
+from minidecoder.regex.utf8 import lower_to_bytes
 from tests.strategies import ALPHABET, OUTSIDER, patterns, texts_up_to
 
 AGE = r'\{"age": (0|[1-9][0-9]*)\}'
@@ -25,6 +26,29 @@ def test_the_age_pattern_has_28_13_and_12_states() -> None:
     subset = determinise(nfa)
     assert (len(nfa), len(subset), len(minimise(subset))) == (28, 13, 12)
     assert len(compile_dfa(AGE)) == 12
+
+
+def test_the_thompson_automaton_reads_its_pattern_by_any_road() -> None:
+    nfa = build_nfa(parse("a|b*"))
+    assert sorted(move for move in nfa.moves() if move[1]) == [(2, ((97, 97),), 3), (6, ((98, 98),), 7)]
+    free = {(source, target) for source, label, target in nfa.moves() if label is None}
+    assert free == {(0, 2), (3, 1), (0, 4), (4, 6), (4, 5), (7, 6), (7, 5), (5, 1)}
+    assert nfa.closure([nfa.start]) == {0, 1, 2, 4, 5, 6}
+
+
+def test_and_or_and_not_are_operators() -> None:
+    a, b = compile_dfa("[ab]*"), compile_dfa(".*b")
+    both, either, neither = a & b, a | b, ~a & ~b
+    for text in texts_up_to(3, "abc"):
+        in_a, in_b = a.accepts(text), b.accepts(text)
+        assert both.accepts(text) == (in_a and in_b)
+        assert either.accepts(text) == (in_a or in_b)
+        assert neither.accepts(text) == (not in_a and not in_b)
+
+
+def test_too_many_states_inside_characters_are_refused_too() -> None:
+    with pytest.raises(ConstraintTooLargeError, match="over bytes"):
+        lower_to_bytes(compile_dfa(r"\w{1,40}"), Limits(max_states=2_000))
 
 
 def test_the_price_machine_is_the_one_in_the_lesson() -> None:

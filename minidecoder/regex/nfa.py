@@ -10,7 +10,7 @@ Left out: determinism, which `dfa` adds. Cost: O(size of the tree with its `{m,n
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TypeAlias
@@ -35,6 +35,13 @@ class NFA:
 
     def __len__(self) -> int:
         return len(self.edges)
+
+    def moves(self) -> Iterator[tuple[int, Ranges | Place | None, int]]:
+        """(source, what it reads, target) for printing and drawing; None reads nothing (ε)."""
+        for source in range(len(self)):
+            yield from ((source, ranges, target) for ranges, target in self.edges[source])
+            yield from ((source, place, target) for place, target in self.assertions.get(source, ()))
+            yield from ((source, None, target) for target in self.epsilon[source])
 
     def closure(self, states: list[int]) -> set[int]:
         """Every state that ε edges reach from `states`, these included."""
