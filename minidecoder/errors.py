@@ -15,6 +15,8 @@ Left out: GrammarSyntaxError and SchemaError, which come with the packages that 
 
 from __future__ import annotations
 
+import unicodedata
+
 __all__ = [
     "ConstraintTooLargeError",
     "EmptyMaskError",
@@ -94,7 +96,7 @@ class ConstraintTooLargeError(MiniDecoderError):
 
     def __init__(self, message: str, limit: str) -> None:
         self.limit = limit
-        super().__init__(f"{message}; the limit is {limit}=")
+        super().__init__(f"{message} (the limit is the argument {limit})")
 
 
 class EmptyMaskError(MiniDecoderError):
@@ -121,5 +123,11 @@ def caret_line(text: str, position: int) -> str:
     shown = [char if char.isprintable() else ascii(char)[1:-1] for char in cut]
     before = "…" if first else ""
     after = "…" if first + _CARET_WINDOW < len(text) else ""
-    column = len(before) + sum(len(piece) for piece in shown[: position - first])
+    column = len(before) + sum(map(_columns, shown[: position - first]))
     return f"  {before}{''.join(shown)}{after}\n  {' ' * column}^"
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal prints a text: wide characters take two columns, combining ones none."""
+    wide = sum(unicodedata.east_asian_width(char) in "WF" for char in text)
+    return len(text) + wide - sum(unicodedata.combining(char) > 0 for char in text)

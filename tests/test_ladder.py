@@ -33,7 +33,8 @@ NUMPY_ALONE = {"errors", "automaton", "regex", "tokens", "grammar", "schema", "d
 # Within a package the files may be a ladder too: a module imports none that stands to its right.
 STEPS = {
     "regex": [
-        ["charset", "limits"],
+        ["limits"],
+        ["charset"],
         ["folding", "tree", "properties"],
         ["cursor"],
         ["flags"],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -67,8 +68,21 @@ def test_a_damaged_trace_is_refused_with_the_place(trace: md.Trace, damage: obje
         md.Trace.from_json(json.dumps(data))
 
 
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null"])
+DEEP = '{"schema_version":' + "[" * 100_000
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "NaN", "[" * 100_000, DEEP, b"\xff", None, 5])
 def test_what_is_no_trace_is_refused(text: str) -> None:
+    with pytest.raises(md.UsageError):
+        md.Trace.from_json(text)
+
+
+@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "1" + "0" * 400, "1" + "0" * 5000])
+@pytest.mark.parametrize("field", ["probability", "token_id", "logit"])
+def test_a_number_that_is_none_is_refused(trace: md.Trace, field: str, number: str) -> None:
+    text = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{number}', trace.to_json())
+    if field == "token_id" and number == "1" + "0" * 400:
+        return  # a whole number, if an odd one
     with pytest.raises(md.UsageError):
         md.Trace.from_json(text)
 
@@ -185,7 +199,7 @@ def test_a_completion_is_as_short_as_can_be_and_readable() -> None:
 
 
 def test_labels_make_everything_visible() -> None:
-    assert show_text("a b\n\tc\x00\u00ad") == r"a␣b⏎⇥c␀\xad"
+    assert show_text("a b\n\tc\x00\u00ad") == r"a␣b⏎⇥c\x00\xad"
     assert show_bytes("é".encode() + b" \xf0\x9f") == "é␣⟨F0⟩⟨9F⟩"
     assert show_bytes(b"\x98\x80a") == "⟨98⟩⟨80⟩a"
     assert show_ranges(((48, 57),)) == "0–9"
@@ -197,3 +211,33 @@ def test_labels_make_everything_visible() -> None:
     vocabulary = md.Vocabulary.from_tokens([" a", "</s>", "<pad>"], eos=1, special=[2], width=4)
     assert [show_token(vocabulary, i) for i in range(3)] == ["␣a", "■ </s>", "<pad>"]
     assert "3" in show_token(vocabulary, 3)
+
+
+def test_the_end_is_named_among_what_may_follow() -> None:
+    vocabulary = md.Vocabulary.from_tokens(["</s>", "1", "x", "1x"], eos=0)
+    matcher = md.compile_regex("[0-9]+", vocabulary).matcher()
+    matcher.accept_token(1)
+    assert explain(matcher, 2).sentence == "`x` dies at byte 1 of 1: in s1 only 0–9 or the end may follow."
+    assert "where only 0–9 or the end may follow" in explain(matcher, 3).sentence
+
+
+def test_bytes_that_may_follow_are_folded_into_true_ranges_only() -> None:
+    vocabulary = md.Vocabulary.from_tokens(["</s>", "é", "😀", "€"], eos=0)
+    sentence = explain(md.compile_regex("[é😀]", vocabulary).matcher(), 3).sentence
+    assert sentence.endswith("in s0 only ⟨C3⟩ ⟨F0⟩ may follow.")
+
+
+def test_only_what_the_vocabulary_can_write_is_offered() -> None:
+    vocabulary = md.Vocabulary.from_tokens(["</s>", "a", "b", "c", "ab"], eos=0)
+    matcher = md.compile_regex("a(0|bc)", vocabulary).matcher()
+    matcher.accept_token(1)
+    assert explain(matcher, 0).completion == b"bc"
+    ending = md.compile_regex("a|ax", vocabulary).matcher()
+    ending.accept_token(1)
+    assert explain(ending, 1).sentence == "`a` dies at byte 1 of 1: in s1 only the end may follow."
+
+
+def test_a_caret_stands_under_its_character_where_others_are_wide() -> None:
+    with pytest.raises(md.RegexSyntaxError) as caught:
+        md.compile_regex("😀漢(", md.Vocabulary.from_tokens(["a", "</s>"], eos=1))
+    assert str(caught.value).splitlines()[-1] == " " * (2 + 4) + "^"

@@ -51,6 +51,7 @@ def test_groups_and_laziness_do_not_change_the_tree() -> None:
         ("x{-1}", "x{-1}"),
         ("]}", "]}"),
         ("()*", ""),
+        (r"(?#a \) comment)(y)", "y"),
         ("(|a)b", "b"),
         ("(?:a*)*", "aaa"),
     ],

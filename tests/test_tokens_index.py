@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import random
 import re
 
 import numpy as np
@@ -9,14 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import minidecoder as md
 from minidecoder.automaton import DEAD, State, TokenId
 from minidecoder.errors import UnsatisfiableConstraintError
 from minidecoder.regex.compiler import compile_dfa
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
 from minidecoder.tokens.cache import ByteLimitedCache
 from minidecoder.tokens.naive_index import naive_index, reachable_states
 from minidecoder.tokens.sweep import SweepIndex
-from minidecoder.tokens.token_classes import build_token_classes
+from minidecoder.tokens.token_classes import TokenClasses, build_token_classes
 from minidecoder.tokens.token_index import TokenIndex, build_index
 from minidecoder.tokens.trie import build_trie
 from minidecoder.tokens.vocabulary import Vocabulary
@@ -159,3 +163,60 @@ def test_the_cache_forgets_the_least_recently_used_and_keeps_to_its_bytes() -> N
     kept = len(cache)
     assert cache.get("huge", lambda: b"x" * 99) == b"x" * 99
     assert len(cache) == kept, "what is too large to keep pushes nothing out"
+
+
+def triples(letters: str) -> md.Vocabulary:
+    """A vocabulary without any one-byte token."""
+    return md.Vocabulary.from_tokens(["</s>", *map("".join, itertools.product(letters, repeat=3))], eos=0)
+
+
+def test_an_index_leaves_the_automaton_as_it_was() -> None:
+    vocabulary, dfa = triples("ab"), byte_machine("(ab|ba){3,9}")
+    before = (dfa.table.tolist(), dfa.accepting.tolist())
+    for index in (build_index(dfa, vocabulary, max_bytes=0), build_index(dfa, vocabulary)):
+        assert table_of(index, dfa, vocabulary) == naive_index(dfa, states_of(dfa), vocabulary)
+        assert (dfa.table.tolist(), dfa.accepting.tolist()) == before
+
+
+@settings(max_examples=60)
+@given(patterns("ab"), st.lists(st.text("ab1", min_size=2, max_size=3), min_size=1, max_size=6, unique=True))
+def test_the_sweep_is_right_without_any_one_byte_token(pattern: str, tokens: list[str]) -> None:
+    vocabulary, dfa = Vocabulary.from_tokens(["</s>", *tokens], eos=0), byte_machine(pattern)
+    expected = naive_index(dfa, states_of(dfa), vocabulary)
+    assert table_of(SweepIndex(dfa, vocabulary), dfa, vocabulary) == expected
+
+
+def test_a_long_literal_without_one_byte_tokens_is_swept_once_per_state() -> None:
+    vocabulary = triples("abcd")
+    text = "".join(random.Random(0).choices("abcd", k=3_000))
+    matcher = md.compile_regex(text, vocabulary).matcher()
+    assert matcher.allowed_token_ids().tolist() == [vocabulary.token_bytes.index(text[:3].encode())]
+
+
+def test_the_time_limit_holds_in_the_index_too() -> None:
+    vocabulary = Vocabulary.from_tokens(["</s>", *("ab" * n for n in range(1, 130))], eos=0)
+    dfa = byte_machine("(?:ab){2000}")
+    with pytest.raises(md.ConstraintTooLargeError) as caught:
+        SweepIndex(dfa, vocabulary, Limits(timeout_s=1e-6))
+    assert caught.value.limit == "timeout_s"
+
+
+def test_shared_arrays_cannot_be_written() -> None:
+    constraint = md.compile_regex("ab|c", md.Vocabulary.from_tokens(["</s>", "a", "b", "c"], eos=0))
+    index = constraint.index
+    assert isinstance(index, TokenClasses)
+    arrays = (
+        index.next_state,
+        index.alive,
+        constraint.automaton.accepting,
+        constraint.automaton.table,
+        constraint.characters.table,
+    )
+    for array in arrays:
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_a_constraint_counts_the_bytes_that_it_keeps() -> None:
+    vocabulary = Vocabulary.from_tokens(["</s>", *(f"t{n}" for n in range(10_000))], eos=0)
+    assert md.compile_regex("t[0-9]*", vocabulary).nbytes > 4 * 10_000

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Constraint", "compiled_once"]
 
-_MASK_CACHE_BYTES: Final = 64_000_000
 _COMPILED_CACHE_BYTES: Final = 256_000_000
 
-
-def _new_mask_cache() -> ByteLimitedCache[int, Bitmask]:
-    return ByteLimitedCache(_MASK_CACHE_BYTES, lambda row: row.nbytes)
+# One cache for the masks of all constraints, so that many constraints do not hold many times its bytes.
+_masks: Final[ByteLimitedCache[tuple[int, int], Bitmask]] = ByteLimitedCache(
+    64_000_000, lambda row: row.nbytes
+)
+_serial: Final = count()
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +49,7 @@ class Constraint:
     characters: DFA
     automaton: ByteDFA
     index: TokenIndex
-    _masks: ByteLimitedCache[int, Bitmask] = field(default_factory=_new_mask_cache, repr=False)
+    _number: int = field(default_factory=lambda: next(_serial), repr=False)
 
     def __repr__(self) -> str:
         return (
@@ -63,7 +65,7 @@ class Constraint:
 
     def bitmask(self, state: State) -> Bitmask:
         """int32 (ceil(V/32),), read-only: the tokens allowed in `state`, EOS where it accepts."""
-        return self._masks.get(self.automaton.mask_key(state), lambda: self._make_mask(state))
+        return _masks.get((self._number, self.automaton.mask_key(state)), lambda: self._make_mask(state))
 
     def _make_mask(self, state: State) -> Bitmask:
         row = pack(self._allowed(state))
@@ -79,8 +81,8 @@ class Constraint:
     @property
     def nbytes(self) -> int:
         """Bytes of the tables, for the cache of compiled constraints; masks have their own limit."""
-        tables = (self.automaton.table, self.characters.table, getattr(self.index, "next_state", None))
-        return 4096 + sum(table.nbytes for table in tables if table is not None)
+        tables = (self.automaton.table, self.automaton.accepting, self.characters.table)
+        return 4096 + self.index.nbytes + sum(table.nbytes for table in tables)
 
 
 _compiled: ByteLimitedCache[Hashable, Constraint] = ByteLimitedCache(

@@ -9,14 +9,17 @@ by the sampling steps. Cost: O(L) for a token; O(Q) for the shortest completion 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final
+from typing import Final, TypeAlias
+
+import numpy as np
 
 from minidecoder.automaton import DEAD, State, walk
 from minidecoder.decoding.constraint import Constraint
 from minidecoder.decoding.matcher import Matcher
+from minidecoder.errors import UsageError
 from minidecoder.lens.labels import show_byte, show_bytes, show_ranges, show_token
 from minidecoder.regex.charset import make_ranges
 
@@ -56,6 +59,9 @@ class Verdict:
 
 def explain(matcher: Matcher, token_id: int) -> Verdict:
     """Why `matcher` would take or refuse the token now. An id out of range raises `UsageError`."""
+    if not isinstance(matcher, Matcher):
+        raise UsageError(f"explain needs a matcher (constraint.matcher()), not {type(matcher).__name__}")
+    matcher.constraint.vocabulary.check_id(token_id)
     if matcher.is_terminated:
         return Verdict(Kind.TERMINATED, "The text has ended with EOS: nothing may follow.")
     return explain_at(matcher.constraint, matcher.state, token_id)
@@ -106,15 +112,14 @@ def _dead_at_byte(
 ) -> Verdict:
     machine = constraint.automaton
     before = path[-2] if len(path) > 1 else state
-    live = tuple(machine.live_bytes(before))
-    follows = _what_follows(live)
+    follows = _what_follows(constraint, before)
     sentence = f"{label} dies at byte {len(path)} of {len(data)}: "
     if len(path) == 1:
         sentence += f"in {machine.name(state)} only {follows} may follow."
     else:
         moves = _moves(constraint, (state, *path[:-1]))
         sentence += f"`{show_bytes(data[: len(path) - 1])}` moves {moves}, where only {follows} may follow."
-    return Verdict(Kind.DEAD_AT_BYTE, sentence, path, live)
+    return Verdict(Kind.DEAD_AT_BYTE, sentence, path, tuple(machine.live_bytes(before)))
 
 
 def _moves(constraint: Constraint, states: Sequence[State]) -> str:
@@ -123,15 +128,20 @@ def _moves(constraint: Constraint, states: Sequence[State]) -> str:
     return " → ".join(names if len(names) <= _LONGEST_WALK else [*names[:2], "…", *names[-2:]])
 
 
-def _what_follows(live: tuple[int, ...]) -> str:
-    if not live:
-        return "the end"
+def _what_follows(constraint: Constraint, state: State) -> str:
+    """What may stand next: the bytes that live, if any token holds one, and the end where it may come."""
+    machine, spelled = constraint.automaton, constraint.vocabulary.trie.byte[1:]
+    live = machine.live_bytes(state)
+    if not any(byte in spelled for byte in live):
+        live = []
     ascii_ = show_ranges(make_ranges((byte, byte) for byte in live if byte < 0x80))
-    others = [byte for byte in live if byte >= 0x80]
-    if not others:
-        return ascii_
-    inside = f"{show_byte(others[0])}–{show_byte(others[-1])}" if len(others) > 1 else show_byte(others[0])
-    return f"{ascii_} {inside}".strip()
+    others = [_show_run(*run) for run in make_ranges((byte, byte) for byte in live if byte >= 0x80)]
+    end = ["the end"] if machine.is_accepting(state) else []
+    return " or ".join(filter(None, [" ".join(filter(None, [ascii_, *others])), *end])) or "nothing"
+
+
+def _show_run(low: int, high: int) -> str:
+    return show_byte(low) if low == high else f"{show_byte(low)}–{show_byte(high)}"
 
 
 # Letters and digits first: a completion is for reading.
@@ -139,25 +149,53 @@ _READABLE_FIRST: Final = sorted(range(256), key=lambda byte: (not chr(byte).isal
 
 
 def shortest_completion(constraint: Constraint, state: State) -> bytes:
-    """A shortest byte string from `state` to an accepting state; `b""` where it accepts already."""
-    machine = constraint.automaton
-    came_from: dict[State, tuple[State, int]] = {}
+    """A shortest byte string from `state` to an accepting state; `b""` where it accepts already.
+
+    Where the vocabulary has no token for one of its bytes, the shortest in tokens that it can write.
+    """
+    completion = _search(constraint, state, _next_bytes)
+    single = {data for data in constraint.vocabulary.token_bytes if len(data) == 1}
+    if completion is not None and {bytes([byte]) for byte in completion} <= single:
+        return completion
+    written = _search(constraint, state, _next_tokens)
+    return written if written is not None else completion or b""
+
+
+_Moves: TypeAlias = Iterator[tuple[bytes, State]]
+
+
+def _search(
+    constraint: Constraint, state: State, moves: Callable[[Constraint, State], _Moves]
+) -> bytes | None:
+    """Breadth-first to an accepting state; None where no move leads to one."""
+    came_from: dict[State, tuple[State, bytes]] = {}
     frontier = [state]
-    for current in frontier:  # grows while it is read: breadth-first
-        if machine.is_accepting(current):
+    for current in frontier:  # grows while it is read
+        if constraint.automaton.is_accepting(current):
             return _trace_back(came_from, state, current)
-        live = set(machine.live_bytes(current))
-        for byte in (byte for byte in _READABLE_FIRST if byte in live):
-            target = machine.step(current, byte)
+        for text, target in moves(constraint, current):
             if target not in came_from and target != state:
-                came_from[target] = (current, byte)
+                came_from[target] = (current, text)
                 frontier.append(target)
-    raise AssertionError("every live state reaches an accepting one")
+    return None
 
 
-def _trace_back(came_from: dict[State, tuple[State, int]], start: State, end: State) -> bytes:
-    text = bytearray()
+def _next_bytes(constraint: Constraint, state: State) -> _Moves:
+    live = set(constraint.automaton.live_bytes(state))
+    for byte in _READABLE_FIRST:
+        if byte in live:
+            yield bytes([byte]), constraint.automaton.step(state, byte)
+
+
+def _next_tokens(constraint: Constraint, state: State) -> _Moves:
+    ids = np.flatnonzero(constraint.index.allowed(state)).tolist()
+    for token_id in sorted(ids, key=lambda i: len(constraint.vocabulary.token_bytes[i])):
+        yield constraint.vocabulary.token_bytes[token_id], constraint.index.after(state, token_id)
+
+
+def _trace_back(came_from: dict[State, tuple[State, bytes]], start: State, end: State) -> bytes:
+    pieces = []
     while end != start:
-        end, byte = came_from[end]
-        text.append(byte)
-    return bytes(reversed(text))
+        end, piece = came_from[end]
+        pieces.append(piece)
+    return b"".join(reversed(pieces))

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from typing import Final
 
 from minidecoder.automaton import TokenId
-from minidecoder.regex.charset import ANY, NOT_NEWLINE, Ranges, make_ranges, negate
+from minidecoder.regex.charset import ANY, NOT_NEWLINE, Ranges, negate
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["show_byte", "show_bytes", "show_char", "show_ranges", "show_text", "show_token"]
 
-_VISIBLE: Final = {" ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\x00": "␀", "\x7f": "␡"}
+_VISIBLE: Final = {" ": "␣", "\n": "⏎", "\t": "⇥"}
 _ITEMS: Final = 3
 
 
@@ -78,8 +78,10 @@ def show_ranges(ranges: Ranges, items: int = _ITEMS) -> str:
 
 
 def _fold(ranges: Sequence[tuple[int, int]], items: int) -> str:
-    shown = [_span(low, high) for low, high in make_ranges(ranges)[:items]]
-    return " ".join(shown) + (" …" if len(ranges) > items else "")
+    """The `items` largest ranges, in their order, so that what matters is not behind the `…`."""
+    largest = sorted(ranges, key=lambda pair: pair[0] - pair[1])[:items]
+    shown = " ".join(_span(low, high) for low, high in sorted(largest))
+    return shown + (" …" if len(ranges) > items else "")
 
 
 def _span(low: int, high: int) -> str:

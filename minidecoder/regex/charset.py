@@ -17,6 +17,8 @@ from typing import Final, TypeAlias
 
 import numpy as np
 
+from minidecoder.regex.limits import Limits
+
 __all__ = [
     "ANY",
     "EMPTY",
@@ -87,7 +89,9 @@ def category(letter: str, *, ascii_only: bool = False) -> Ranges:
     return make_ranges((match.start(), match.end() - 1) for match in found)
 
 
-def partition(sets: Sequence[Ranges]) -> tuple[tuple[Ranges, ...], dict[Ranges, tuple[int, ...]]]:
+def partition(
+    sets: Sequence[Ranges], limits: Limits | None = None
+) -> tuple[tuple[Ranges, ...], dict[Ranges, tuple[int, ...]]]:
     """Cut the code points into classes that no set of `sets` splits.
 
     Returns (classes, members): `classes[k]` holds the ranges of class k, in the order of their
@@ -96,19 +100,20 @@ def partition(sets: Sequence[Ranges]) -> tuple[tuple[Ranges, ...], dict[Ranges, 
     """
     distinct = list(dict.fromkeys(sets))
     cuts = sorted({edge for ranges in distinct for low, high in ranges for edge in (low, high + 1)})
-    owners = [0] * len(cuts)  # bit i: the interval that starts at this cut lies in distinct[i]
+    owners: list[list[int]] = [[] for _ in cuts]  # which sets hold the interval that starts at each cut
     for index, ranges in enumerate(distinct):
+        if limits is not None:
+            limits.check_time()
         for low, high in ranges:
             for at in range(bisect_left(cuts, low), bisect_left(cuts, high + 1)):
-                owners[at] |= 1 << index
-    spans: dict[int, list[tuple[int, int]]] = {}
+                owners[at].append(index)
+    spans: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for low, after, owner in zip(cuts, cuts[1:], owners, strict=False):
         if owner:
-            spans.setdefault(owner, []).append((low, after - 1))
+            spans.setdefault(tuple(owner), []).append((low, after - 1))
     members: dict[Ranges, list[int]] = {ranges: [] for ranges in distinct}
-    for k, owner in enumerate(spans):
-        for index, ranges in enumerate(distinct):
-            if owner >> index & 1:
-                members[ranges].append(k)
+    for k, owner_ids in enumerate(spans):
+        for index in owner_ids:
+            members[distinct[index]].append(k)
     classes = tuple(make_ranges(pairs) for pairs in spans.values())
     return classes, {ranges: tuple(ids) for ranges, ids in members.items()}

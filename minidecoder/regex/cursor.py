@@ -123,7 +123,7 @@ class Cursor:
         name = self.until("}", start, "missing }, the character name is never closed")
         try:
             return ord(unicodedata.lookup(name))
-        except (KeyError, TypeError):  # TypeError: a named sequence of several characters
+        except (KeyError, TypeError, UnicodeEncodeError):  # TypeError: a sequence of several characters
             self.fail(f"undefined character name {name!r}", start)
 
     def _octal(self, start: int, digit: str) -> int:

@@ -34,6 +34,8 @@ from minidecoder.regex.tree import Node
 
 __all__ = ["DFA", "compile_tree", "determinise", "minimise"]
 
+_FEW = 8  # closures that are looked up and joined; more are searched for anew
+
 
 @dataclass(frozen=True, eq=False)
 class DFA:
@@ -47,6 +49,10 @@ class DFA:
     table: NDArray[np.int32]
     accepting: NDArray[np.bool_]
     start: State
+
+    def __post_init__(self) -> None:
+        for array in (self.table, self.accepting):
+            array.flags.writeable = False  # shared by every request
 
     def __len__(self) -> int:
         """The number of live states Q; DEAD does not count."""
@@ -132,7 +138,7 @@ def determinise(nfa: NFA, limits: Limits | None = None, *, important_only: bool 
     textbook's count (13 for the age pattern, where this gives 12).
     """
     limits = limits or Limits()
-    classes, members = partition([ranges for edges in nfa.edges for ranges, _ in edges] + context_sets(nfa))
+    classes, members = partition(_sets_of(nfa), limits)
     subsets: _Moves = _Subsets(nfa, members, important_only)
     if nfa.assertions:
         subsets = ContextSubsets(nfa, members, classes)
@@ -148,6 +154,7 @@ def determinise(nfa: NFA, limits: Limits | None = None, *, important_only: bool 
             row[k] = numbers[successor]
         rows.append(row)
         limits.check_states(len(numbers))
+        limits.check_cells(len(numbers), len(classes))
         limits.check_time()
     accepting = np.array([False, *map(subsets.accepts, pending)])
     return DFA(classes, _dense(rows, len(classes)), accepting, State(1))
@@ -159,6 +166,11 @@ def _dense(rows: Sequence[dict[int, int]], columns: int) -> NDArray[np.int32]:
         for k, target in row.items():
             table[source, k] = target
     return table
+
+
+def _sets_of(nfa: NFA) -> list[Ranges]:
+    """All sets of characters that the automaton tells apart."""
+    return [ranges for edges in nfa.edges for ranges, _ in edges] + context_sets(nfa)
 
 
 class _Moves(Protocol):
@@ -199,7 +211,10 @@ class _Subsets:
         return self.nfa.accept in subset
 
     def _union(self, targets: Sequence[int]) -> frozenset[int]:
-        return frozenset().union(*(self._closure(target) for target in targets))
+        if len(targets) <= _FEW:
+            return frozenset().union(*map(self._closure, targets))
+        # Many at once share most of their closures: one search over all of them, and none is stored.
+        return frozenset(filter(self._is_kept, self.nfa.closure(list(targets))))
 
     def _closure(self, state: int) -> frozenset[int]:
         if self.important_only:

@@ -20,6 +20,7 @@ MAX_STATES: Final = 100_000
 TIMEOUT_S: Final = 10.0
 
 _NFA_STATES: Final = 4  # for each state allowed: Thompson's construction spends about two on a character
+_CELLS: Final = 25_000_000  # 100 MB
 _BYTE_STATES: Final = 3  # for each state allowed: a character of many bytes has states inside
 
 
@@ -48,6 +49,12 @@ class Limits:
             raise ConstraintTooLargeError(
                 f"the pattern needs more than {self.max_states:,} states", "max_states"
             )
+
+    def check_cells(self, states: int, columns: int) -> None:
+        """Raise if the table of the machine has too many cells to be kept."""
+        if states * columns > _CELLS:
+            text = f"{states:,} states over {columns:,} classes of characters are too large a table"
+            raise ConstraintTooLargeError(text, "max_states")
 
     def check_nfa_states(self, states: int) -> None:
         """Raise if the pattern, with its repetitions written out, is too long."""

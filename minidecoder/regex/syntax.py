@@ -147,7 +147,7 @@ class Parser(Cursor):
         elif self.accept("P="):
             self._named_reference(start)
         elif self.accept("#"):
-            self.until(")", start, "missing ), the comment is never closed")
+            self._comment(start)
         elif self.ahead("=") or self.ahead("!"):
             self.push(start, look=self.take())
         elif self.accept("<=") or self.accept("<!"):
@@ -161,6 +161,15 @@ class Parser(Cursor):
             self._conditional(start)
         else:
             self.inline_flags(start)
+
+    def _comment(self, start: int) -> None:
+        # subtle: in `re` a backslash hides the parenthesis behind it even in a comment.
+        while self.at < len(self.pattern):
+            char = self.take()
+            if char == ")":
+                return
+            self.at += char == "\\"
+        self.fail("missing ), the comment is never closed", start)
 
     def push(self, start: int, *, captures: bool = False, look: str = "", flags: Flags | None = None) -> None:
         self.captures += captures

@@ -52,6 +52,10 @@ class ByteDFA:
     start: State
     characters: int
 
+    def __post_init__(self) -> None:
+        for array in (self.byte_class, self.table, self.accepting):
+            array.flags.writeable = False  # shared by every request
+
     def __len__(self) -> int:
         """The number of live states, those inside a character included."""
         return len(self.table) - 1

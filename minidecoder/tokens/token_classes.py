@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA
 from minidecoder.tokens.dead_ends import alive_by_single_bytes, grow_backwards
 from minidecoder.tokens.vocabulary import Vocabulary
@@ -42,6 +43,15 @@ class TokenClasses:
 
     form: str = "token classes"
 
+    def __post_init__(self) -> None:
+        for array in (self.class_of_token, self.next_state, self.alive):
+            array.flags.writeable = False  # shared by every request
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the three arrays."""
+        return self.class_of_token.nbytes + self.next_state.nbytes + self.alive.nbytes
+
     def allowed(self, state: State) -> NDArray[np.bool_]:
         """bool (V,): the tokens after which the text can still be finished. EOS is not judged here."""
         is_live: NDArray[np.bool_] = self.next_state[:, state] != DEAD  # (C,)
@@ -56,7 +66,7 @@ class TokenClasses:
 
 
 def build_token_classes(
-    dfa: ByteDFA, vocabulary: Vocabulary, *, max_bytes: int = MAX_TABLE_BYTES
+    dfa: ByteDFA, vocabulary: Vocabulary, limits: Limits | None = None, *, max_bytes: int = MAX_TABLE_BYTES
 ) -> TokenClasses | None:
     """The classes of all tokens, dead ends trimmed; None where `max_bytes` would be passed."""
     trie = vocabulary.trie
@@ -64,6 +74,8 @@ def build_token_classes(
     of_node = np.zeros(len(trie), dtype=np.intp)
     of_node[0] = _IDENTITY
     for low, high in zip(trie.level[1:], trie.level[2:], strict=False):
+        if limits is not None:
+            limits.check_time()
         byte_class = dfa.byte_class[trie.byte[low:high]]
         moved = functions.follow(of_node[trie.parent[low:high]], byte_class)
         if moved is None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
 from minidecoder.errors import UnsatisfiableConstraintError
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA
 from minidecoder.tokens.sweep import SweepIndex
 from minidecoder.tokens.token_classes import MAX_TABLE_BYTES, build_token_classes
@@ -34,6 +35,10 @@ class TokenIndex(Protocol):
     def form(self) -> str:
         """`"token classes"` or `"sweep"`."""
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes that the index keeps as long as it lives."""
+
     def allowed(self, state: State) -> NDArray[np.bool_]:
         """bool (V,): the tokens that may be drawn in `state`, EOS left out."""
 
@@ -44,12 +49,16 @@ class TokenIndex(Protocol):
         """Whether some sequence of tokens finishes the text from `state`."""
 
 
-def build_index(dfa: ByteDFA, vocabulary: Vocabulary, *, max_bytes: int = MAX_TABLE_BYTES) -> TokenIndex:
-    """The index of a byte DFA. Raises `UnsatisfiableConstraintError` where nothing can be spelled."""
+def build_index(
+    dfa: ByteDFA, vocabulary: Vocabulary, limits: Limits | None = None, *, max_bytes: int = MAX_TABLE_BYTES
+) -> TokenIndex:
+    """The index of a byte DFA. Raises `UnsatisfiableConstraintError` where nothing can be spelled,
+    `ConstraintTooLargeError` where the time of `limits` is used up."""
+    limits = limits or Limits()
     if dfa.start == DEAD:
         raise UnsatisfiableConstraintError("the constraint matches no text at all")
-    classes = build_token_classes(dfa, vocabulary, max_bytes=max_bytes)
-    index = classes if classes is not None else SweepIndex(dfa, vocabulary)
+    classes = build_token_classes(dfa, vocabulary, limits, max_bytes=max_bytes)
+    index = classes if classes is not None else SweepIndex(dfa, vocabulary, limits)
     if not index.is_alive(dfa.start):
         raise UnsatisfiableConstraintError(_why_unspellable(dfa, vocabulary))
     return index

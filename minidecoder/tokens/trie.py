@@ -22,7 +22,8 @@ __all__ = ["Trie", "build_trie"]
 class Trie:
     """`parent`: int32 (N,); `byte`: uint8 (N,), the last byte of the node; the nodes of level d are
     `level[d]`..`level[d+1]-1`; the children of node n are `first_child[n]`..`first_child[n+1]-1`;
-    `node_of_token`: int32 (V,), 0 (the root) for ids without bytes.
+    `node_of_token`: int32 (V,), 0 (the root) for ids without bytes; `ends_token`: bool (N,), whether a
+    token ends at the node.
     """
 
     parent: NDArray[np.int32]
@@ -30,6 +31,7 @@ class Trie:
     level: tuple[int, ...]
     first_child: NDArray[np.int32]
     node_of_token: NDArray[np.int32]
+    ends_token: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -60,4 +62,6 @@ def build_trie(tokens: Sequence[bytes]) -> Trie:
         longer = longer[lengths[longer] > depth + 1]
     parent = np.concatenate(parents).astype(np.int32)
     first_child = np.searchsorted(parent[1:], np.arange(len(parent) + 1)).astype(np.int32) + 1
-    return Trie(parent, np.concatenate(bytes_), tuple(level), first_child, node.astype(np.int32))
+    ends_token = np.zeros(len(parent), dtype=np.bool_)
+    ends_token[node[lengths > 0]] = True
+    return Trie(parent, np.concatenate(bytes_), tuple(level), first_child, node.astype(np.int32), ends_token)

@@ -11,26 +11,34 @@ Left out: encoding text into tokens; that is the tokenizer's. Cost: O(sum of L) 
 from __future__ import annotations
 
 import hashlib
-import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 from minidecoder.automaton import TokenId
 from minidecoder.errors import UsageError, VocabularyError
+from minidecoder.tokens.checks import check_type, listed, utf8_bytes, whole_number
 from minidecoder.tokens.trie import Trie, build_trie
 
-__all__ = ["EosSpec", "Token", "Vocabulary"]
+__all__ = ["MAX_WIDTH", "EosSpec", "Token", "Vocabulary"]
 
 Token = str | bytes
 EosSpec = Token | int | Iterable[Token | int]
+
+MAX_WIDTH: Final = 2**24
+"""The most ids that a vocabulary may be padded to: many times what any model has."""
 
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
     """`token_bytes`: V byte strings, `b""` where text cannot reach the id; `eos_ids` ascending;
-    `special_text`: how ids without bytes are printed (`{2: "<|im_end|>"}`)."""
+    `special_text`: how ids without bytes are printed (`{2: "<|im_end|>"}`), read-only once made.
+
+    Raises `VocabularyError` where they contradict each other: no token has bytes, no id ends a text, an
+    id is not in the list, an EOS id has bytes.
+    """
 
     token_bytes: tuple[bytes, ...]
     eos_ids: tuple[TokenId, ...]
@@ -48,9 +56,9 @@ class Vocabulary:
         """A vocabulary from a list whose index is the id; `str` stands for its UTF-8 bytes.
 
         `eos`, `special`: a token's text, an id, or several. `width`: the number of logits, where
-        the model has more than there are tokens; the ids beyond can never be drawn.
+        the model has more than there are tokens; the ids beyond can never be drawn, constraint or not.
         Raises `VocabularyError` for tokens of another type, no EOS, an EOS that is not in the
-        list or whose text belongs to several ids, or a width below the number of tokens.
+        list or whose text belongs to several ids, or a width below the number of tokens or absurd.
         """
         as_bytes = _encode_all(tokens)
         eos_ids = sorted({_find(as_bytes, item, "eos") for item in _as_items(eos)})
@@ -77,7 +85,7 @@ class Vocabulary:
 
         token_bytes, special_text = read_transformers(tokenizer)
         width = _checked_width(width, len(token_bytes))
-        ends = sorted({_find(token_bytes, i, "eos_ids") for i in eos_ids} | _own_eos(tokenizer))
+        ends = sorted({_find(token_bytes, i, "eos_ids") for i in _as_items(eos_ids)} | _own_eos(tokenizer))
         if not ends:
             raise VocabularyError("the tokenizer has no EOS token, so no text could ever end: pass eos_ids=")
         for token_id in ends:
@@ -87,8 +95,23 @@ class Vocabulary:
         return cls(padded, tuple(map(TokenId, ends)), special_text)
 
     def __post_init__(self) -> None:
-        if not any(self.token_bytes):
+        check_type(self.special_text, Mapping, "special_text")
+        token_bytes = tuple(listed(self.token_bytes, "token_bytes", VocabularyError))
+        if not all(isinstance(data, bytes) for data in token_bytes):
+            raise VocabularyError(
+                "token_bytes must be bytes: Vocabulary.from_tokens([...], eos=...) takes text"
+            )
+        if not any(token_bytes):
             raise VocabularyError("no token stands for any bytes, so no text can be written")
+        eos_ids = _checked_eos(token_bytes, listed(self.eos_ids, "eos_ids", VocabularyError))
+        texts = {_checked_id(len(token_bytes), i, "special_text"): t for i, t in self.special_text.items()}
+        object.__setattr__(self, "token_bytes", token_bytes)
+        object.__setattr__(self, "eos_ids", eos_ids)
+        object.__setattr__(self, "special_text", MappingProxyType(texts))
+
+    def __reduce__(self) -> tuple[type[Vocabulary], tuple[Any, ...]]:
+        """For pickle, which does not know read-only mappings; the trie is built anew."""
+        return Vocabulary, (self.token_bytes, self.eos_ids, dict(self.special_text))
 
     def __len__(self) -> int:
         """V, the number of columns of a logits row."""
@@ -104,15 +127,16 @@ class Vocabulary:
 
     @cached_property
     def hash(self) -> str:
-        """A digest of all that matters to a mask: bytes, EOS ids and width."""
-        digest = hashlib.sha256(repr((len(self), self.eos_ids)).encode())
+        """A digest of all that a mask or a label shows: bytes, EOS ids, width, printed forms."""
+        texts = sorted(self.special_text.items())
+        digest = hashlib.sha256(ascii((len(self), self.eos_ids, texts)).encode())
         for data in self.token_bytes:
             digest.update(len(data).to_bytes(8, "little") + data)
         return digest.hexdigest()
 
     def text(self, token_id: int) -> str:
         """How a person reads the token: its text, `\\xf0\\x9f` for part of a character, or `⟨pad 9⟩`."""
-        self.check_id(token_id)
+        token_id = self.check_id(token_id)
         data = self.token_bytes[token_id]
         if data:
             return data.decode("utf-8", "backslashreplace")
@@ -120,17 +144,18 @@ class Vocabulary:
 
     def decode(self, token_ids: Iterable[int]) -> bytes:
         """The bytes of a sequence; EOS and special ids add nothing."""
-        return b"".join(self.token_bytes[self.check_id(token_id)] for token_id in token_ids)
+        return b"".join(self.token_bytes[token_id] for token_id in self.check_ids(token_ids))
 
     def check_id(self, token_id: int) -> int:
         """`token_id` as an int; `UsageError` where it is not a whole number in 0..V-1."""
-        try:
-            number = operator.index(token_id)
-        except TypeError:
-            raise UsageError(f"a token id is a whole number, not {token_id!r}") from None
+        number = whole_number(token_id, "a token id")
         if not 0 <= number < len(self):
             raise UsageError(f"token id {number} is not in the vocabulary: ids are 0 to {len(self) - 1:,}")
         return number
+
+    def check_ids(self, token_ids: Iterable[int], name: str = "token ids") -> list[int]:
+        """Each of several ids, as `check_id` gives it. Text, bytes and sets are no ids: `UsageError`."""
+        return [self.check_id(token_id) for token_id in listed(token_ids, name)]
 
 
 def _own_eos(tokenizer: Any) -> set[int]:
@@ -138,31 +163,21 @@ def _own_eos(tokenizer: Any) -> set[int]:
 
 
 def _encode_all(tokens: Sequence[Token]) -> list[bytes]:
-    if isinstance(tokens, str | bytes):
-        raise VocabularyError("tokens must be a list of str or bytes, not one text")
-    encoded = []
-    for index, token in enumerate(tokens):
-        if not isinstance(token, str | bytes):
-            raise VocabularyError(f"token {index} is {token!r}: tokens are str or bytes")
-        try:
-            encoded.append(token.encode() if isinstance(token, str) else token)
-        except UnicodeEncodeError as error:
-            raise VocabularyError(f"token {index}, {token!r}, holds a lone surrogate: no bytes") from error
-    return encoded
+    items = listed(tokens, "tokens, whose index is the id,", VocabularyError)
+    return [utf8_bytes(token, f"token {index}", VocabularyError) for index, token in enumerate(items)]
 
 
-def _as_items(items: EosSpec) -> list[Token | int]:
-    return list(items) if isinstance(items, Iterable) and not isinstance(items, str | bytes) else [items]
+def _as_items(items: EosSpec) -> list[Any]:
+    """One text or id, or several, as a list."""
+    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+        return [items]
+    return [items] if getattr(items, "ndim", None) == 0 else list(items)
 
 
 def _find(tokens: Sequence[bytes], item: Token | int, role: str) -> int:
-    if isinstance(item, bool) or not isinstance(item, int | str | bytes):
-        raise VocabularyError(f"{role}={item!r}: give a token's text or its id")
-    if isinstance(item, int):
-        if not 0 <= item < len(tokens):
-            raise VocabularyError(f"{role}={item} is not an id: there are {len(tokens):,} tokens")
-        return item
-    wanted = item.encode() if isinstance(item, str) else item
+    if not isinstance(item, str | bytes):
+        return _checked_id(len(tokens), item, role)
+    wanted = utf8_bytes(item, f"{role}=", VocabularyError)
     ids = [i for i, data in enumerate(tokens) if data == wanted]
     if len(ids) != 1:
         fault = "no token" if not ids else f"several tokens (ids {ids})"
@@ -170,7 +185,28 @@ def _find(tokens: Sequence[bytes], item: Token | int, role: str) -> int:
     return ids[0]
 
 
+def _checked_id(tokens: int, token_id: object, role: str) -> int:
+    number = whole_number(token_id, f"an id in {role}=", VocabularyError)
+    if not 0 <= number < tokens:
+        raise VocabularyError(f"{role}={number} is not an id: there are {tokens:,} tokens")
+    return number
+
+
+def _checked_eos(token_bytes: Sequence[bytes], eos_ids: list[Any]) -> tuple[TokenId, ...]:
+    ids = sorted({_checked_id(len(token_bytes), token_id, "eos_ids") for token_id in eos_ids})
+    if not ids:
+        raise VocabularyError("a vocabulary needs at least one EOS id, or no text could ever end")
+    written = [token_id for token_id in ids if token_bytes[token_id]]
+    if written:
+        raise VocabularyError(f"EOS id {written[0]} has bytes: text that holds them would not be the end")
+    return tuple(map(TokenId, ids))
+
+
 def _checked_width(width: int | None, tokens: int) -> int:
-    if width is not None and width < tokens:
-        raise VocabularyError(f"width={width:,} is too small for {tokens:,} tokens")
-    return tokens if width is None else width
+    if width is None:
+        return tokens
+    width = whole_number(width, "width", VocabularyError)
+    if not tokens <= width <= MAX_WIDTH:
+        fault = f"too small for {tokens:,} tokens" if width < tokens else f"too large: at most {MAX_WIDTH:,}"
+        raise VocabularyError(f"width={width:,} is {fault}")
+    return width
