@@ -76,6 +76,7 @@ def environment() -> "dict[str, str]":
     """The caller's variables, less those that would let another Python's packages in."""
     env = {name: value for name, value in os.environ.items() if name not in ("PYTHONHOME", "PYTHONPATH")}
     env.update(VIRTUAL_ENV=str(VENV), PYTHONNOUSERSITE="1", PIP_USER="0", JUPYTER_PREFER_ENV_PATH="1")
+    env.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait busily starve whatever else runs here
     env["PATH"] = os.path.dirname(PYTHON) + os.pathsep + env.get("PATH", "")
     return env
 
@@ -227,8 +228,18 @@ def install_line(tools: "list[str]") -> str:
     return f"{APT} update" + "".join(install + TOOLS[tool][0] for tool in tools)
 
 
+def quiet_jupyter() -> None:
+    """Switch off Jupyter's question about news: it covers the first lesson, and asks the network."""
+    config = VENV / "etc" / "jupyter" / "labconfig" / "page_config.json"
+    if not config.exists():
+        config.parent.mkdir(parents=True, exist_ok=True)
+        news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
+        config.write_text(json.dumps(news), encoding="utf-8")
+
+
 def lab(words: "list[str]") -> int:
     prepare("notebooks", "model")
+    quiet_jupyter()
     lessons = sorted((ROOT / "notebooks").glob("*.ipynb"))
     page = f"/lab/tree/notebooks/{lessons[0].name}" if lessons else "/lab/tree/notebooks"
     options = [f"--ServerApp.root_dir={ROOT}", f"--LabApp.default_url={page}"]

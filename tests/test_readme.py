@@ -24,16 +24,17 @@ def column(index: int) -> list[str]:
     return [target for row in ladder_rows() for target in re.findall(r"\(([^)]+)\)", row[index])]
 
 
-def test_the_code_prints_what_the_comments_say() -> None:
-    block = re.search(r"```python\n(.*?)```", README, re.S)
-    assert block
+def test_the_code_prints_what_the_comments_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = re.findall(r"```python\n(.*?)```", README, re.S)
+    monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(block[1], "README.md", "exec"), {})
-    expected = [line.split("  # ", 1)[1] for line in block[1].splitlines() if line.startswith("print(")]
+        exec(compile(first + second, "README.md", "exec"), {})
+    expected = [line.split("  # ", 1)[1] for line in first.splitlines() if line.startswith("print(")]
     assert printed.getvalue().splitlines() == expected
-    statements = [line for line in block[1].splitlines() if line and not line.startswith(("import", "from"))]
+    statements = [line for line in first.splitlines() if line and not line.startswith(("import", "from"))]
     assert len(statements) <= 8
+    assert "<html" in (tmp_path / "run.html").read_text(encoding="utf-8").lower()
 
 
 @pytest.mark.parametrize("target", LINKS)
