@@ -1,7 +1,8 @@
 """The scene that plays a plan: caption, chapter and subtitle of each beat, then the beat's own method.
 
-A film subclasses `Film`, gives `prepare()`, and has one method `show_<name>` for each beat. Each beat takes
-exactly its planned seconds: what the method leaves is the pause after the claim, at least `PAUSE_S`.
+A film subclasses `Film`, gives `prepare()`, and has one method `show_<name>` for each beat; `open_<name>`,
+where there is one, brings what the caption speaks of on stage together with it. Each beat takes exactly
+its planned seconds: what its methods leave is the pause after the claim, at least `PAUSE_S`.
 The shared motions are here too: a token flies to the live state and jumps along the arrows.
 
 Left out: what a film says (`plan_s03`) and shows (`s03_tokens_are_not_characters`).
@@ -10,6 +11,7 @@ Left out: what a film says (`plan_s03`) and shows (`s03_tokens_are_not_character
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Final
 
 import numpy as np
@@ -29,7 +31,9 @@ from manim import (
     VGroup,
     VMobject,
     config,
+    smooth,
 )
+from manim.utils.rate_functions import squish_rate_func
 
 from animations.machine import MachineDrawing, Marker
 from animations.mobjects import Bead, TokenBlock
@@ -57,7 +61,7 @@ class Film(Scene):
     """A scene made of the beats of a plan."""
 
     PAUSE_S, READ_S, CAPTION_S = 1.0, 0.7, 0.4
-    ENTER_S, JUMP_S = 0.5, 0.55
+    OPENING_S, ENTER_S, JUMP_S = 0.7, 0.5, 0.55
 
     drawing: MachineDrawing
     marker: Marker
@@ -67,6 +71,11 @@ class Film(Scene):
     def prepare(self) -> Plan:
         """Make what the film needs before its first frame, and its plan."""
         raise NotImplementedError("a film has a plan")
+
+    def opening(self, beat: Beat) -> list[Animation]:
+        """What changes together with the caption, so that words are never ahead of the picture."""
+        opens = getattr(self, beat.method.replace("show_", "open_"), None)
+        return opens(beat) if opens else []
 
     def construct(self) -> None:
         self.camera.background_color = BACKGROUND
@@ -81,8 +90,8 @@ class Film(Scene):
         if beat.chapter:
             self.next_section(beat.chapter)
         end, plays = self.time + beat.seconds, self.renderer.num_plays
-        self.add_subcaption(spoken(beat.caption), duration=beat.seconds - 0.05)
-        self.say(beat.caption)
+        self.subtitle(beat)
+        self.say(beat.caption, self.opening(beat))
         getattr(self, beat.method)(beat)
         pause = end - self.time
         rounding = (self.renderer.num_plays - plays) / config.frame_rate  # each ends on a whole frame
@@ -90,12 +99,23 @@ class Film(Scene):
             raise ValueError(f"beat {beat.name!r} needs {self.PAUSE_S - pause:.1f} s more for its pause")
         self.wait(pause)
 
-    def say(self, caption: str) -> None:
+    def subtitle(self, beat: Beat) -> None:
+        # subtle: beats end on whole frames, so one may end before its planned second; two subtitles at
+        # once would jump on the screen.
+        earlier = self.renderer.file_writer.subcaptions
+        if earlier:
+            earlier[-1].end = min(earlier[-1].end, timedelta(seconds=float(self.time)))
+        self.add_subcaption(spoken(beat.caption), duration=beat.seconds)
+
+    def say(self, caption: str, opening: Sequence[Animation] = ()) -> None:
         """Change the caption, and leave a moment to begin to read before anything moves."""
         new = prose(caption, CAPTION_SIZE).set_x(0)
         new.shift((CAPTION_BASE - new[0].get_bottom()[1]) * UP)  # every caption on the same line
-        old = [FadeOut(self.caption)] if self.caption else []
-        self.play(*old, FadeIn(new), run_time=self.CAPTION_S)
+        # One goes before the other comes: two sentences on one line cannot be read.
+        first, then = (squish_rate_func(smooth, start, start + 0.5) for start in (0, 0.5))
+        old = [FadeOut(self.caption, rate_func=first)] if self.caption else []
+        seconds = self.OPENING_S if opening else self.CAPTION_S
+        self.play(*old, FadeIn(new, rate_func=then), *opening, run_time=seconds)
         self.caption = new
         self.wait(self.READ_S)
 
@@ -106,15 +126,23 @@ class Film(Scene):
 
     def place_marker(self, state: str) -> None:
         """Make a state the live one, without a move along the arrows."""
-        old = self.leave()
-        self.marker, self.at = Marker(self.drawing.states[state]), state
-        self.play(*old, FadeIn(self.marker, scale=0.5), self._ink(state, BACKGROUND), run_time=self.ENTER_S)
+        self.play(*self.arrive(state), run_time=self.ENTER_S)
+
+    def arrive(self, state: str, lift: float = 0) -> list[Animation]:
+        """A state becomes the live one, while the machine rises by `lift`."""
+        rise = lift * UP
+        old = [FadeOut(self.marker, shift=rise)] if self.is_anywhere else []
+        self.marker, self.at = Marker(self.drawing.states[state]).shift(rise), state
+        new = FadeIn(self.marker, scale=0.5, shift=rise)
+        return [*old, new, self.drawing.animate.shift(rise).inked(state)]
 
     def leave(self) -> list[Animation]:
         """No state is live any more."""
-        if not hasattr(self, "marker") or self.marker not in self.mobjects:
-            return []
-        return [FadeOut(self.marker), self._ink(self.at, INK)]
+        return [FadeOut(self.marker), self._ink(self.at, INK)] if self.is_anywhere else []
+
+    @property
+    def is_anywhere(self) -> bool:
+        return hasattr(self, "marker") and self.marker in self.mobjects
 
     def hover(self, state: str) -> np.ndarray:
         return self.drawing.states[state].get_center() + HOVER

@@ -104,6 +104,12 @@ class MachineDrawing(VGroup):
         bend = -np.pi / 3 if blocked or points[edge.source][0] > points[edge.target][0] else 0
         return Edge(edge, self.states[edge.source], self.states[edge.target], bend)
 
+    def inked(self, live: str) -> MachineDrawing:
+        """The names of all states in ink, but that of the live one, which the marker fills."""
+        for name, state in self.states.items():
+            state.label.set_color(BACKGROUND if name == live else INK)
+        return self
+
     def missing(self, state: str, character: str) -> Missing:
         """The arrow that is not there: straight on, or aside where another one leaves."""
         leaves = any(source == state != target for source, target in self.edges)

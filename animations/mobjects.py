@@ -105,19 +105,20 @@ def strip(labels: Sequence[str]) -> VGroup:
 
 
 class Shutter(VGroup):
-    """What comes down over a token that the mask blocks: dimmer, its edge dashed, struck through."""
+    """What comes down over a token that the mask blocks: a little dimmer, its edge dashed, a
+    cross on its corner; the token stays readable."""
 
     def __init__(self, block: TokenBlock) -> None:
         panel = block.panel
-        cover = panel.copy().set_fill(BACKGROUND, 0.35).set_stroke(width=0)
+        cover = panel.copy().set_fill(BACKGROUND, 0.2).set_stroke(width=0)
         edge = DashedVMobject(panel.copy().set_fill(opacity=0).set_stroke(DEAD, 3), num_dashes=22)
-        strike = Line(panel.get_corner(DOWN + LEFT), panel.get_corner(UP + RIGHT), color=DEAD, stroke_width=4)
-        super().__init__(cover, edge, strike.scale(0.8))
+        mark = cross(0.22, 6).move_to(panel.get_corner(UP + RIGHT) + 0.08 * (DOWN + LEFT))
+        super().__init__(cover, edge, mark)
 
 
-def cross(size: float = 0.36) -> VGroup:
+def cross(size: float = 0.36, stroke: float = 8) -> VGroup:
     """Dead, for those who do not see colours."""
-    rising = Line(DOWN + LEFT, UP + RIGHT, color=DEAD, stroke_width=8)
+    rising = Line(DOWN + LEFT, UP + RIGHT, color=DEAD, stroke_width=stroke)
     return VGroup(rising, rising.copy().rotate(np.pi / 2)).scale(size / 2)
 
 

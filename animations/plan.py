@@ -140,7 +140,8 @@ def _states_of(step: TraceStep) -> Iterator[str]:
 
 def _texts(steps: Sequence[TraceStep]) -> set[str]:
     """What may stand in backticks: a token, a character of one, or all that the steps write."""
-    labels = {c.label for step in steps for c in step.candidates}
+    tokens = [c for step in steps for c in step.candidates]
+    labels = {c.label.removeprefix("■ ") if c.kind == "eos" else c.label for c in tokens}
     return labels | set("".join(labels)) | {"".join(step.label for step in steps if not step.is_eos)}
 
 

@@ -9,6 +9,8 @@ Left out: pictures (`s03_tokens_are_not_characters`). `python -m animations.plan
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -117,11 +119,13 @@ def _beats(text: str, runs: Sequence[Trace], contrast: Contrast) -> Iterator[Bea
     yield Beat(
         "walk", f"Read `{text}`. The filled circle is the current state.", 2.6 + 0.85 * len(text), first
     )
-    end = first[-1].state_after
-    yield Beat("match", f"It ends in the double ring, {end}: a full match.", 3.5, first)
+    last = first[-1].state_after
+    yield Beat("match", f"It ends in the double ring, {last}: a full match.", 3.5, first)
     yield Beat("tokens", "But a model does not write characters. It writes tokens.", 5.3, chapter="tokens")
     for k, step in enumerate(first, 1):
         yield Beat(f"token {k}", _says(step, runs[0]), 3.7 + 0.6 * len(step.path), (step,))
+    end, name = runs[0].steps[-1], runs[0].steps[-1].label.removeprefix("■ ")
+    yield Beat("end", f"`{name}` ends the text. It is legal only in the double ring.", 4.2, (end,))
     yield from _second_way(text, second, len(runs), contrast)
     yield from _two_states(first, contrast)
     yield from _masks(runs[0].vocabulary_size, contrast)
@@ -155,7 +159,7 @@ def _two_states(first: Sequence[TraceStep], contrast: Contrast) -> Iterator[Beat
     so_far = " and ".join(f"`{step.label}`" for step in first[: contrast.dies_at])
     before = first[: contrast.dies_at + 1]
     caption = f"Back to {dies.state}, after {so_far}. Try `{dead.label}` here."
-    yield Beat("back", caption, 4.5, tuple(before), "states")
+    yield Beat("back", caption, 4.2, tuple(before), "states")
     moves = " → ".join(route(dies, dead)[:-1])
     byte = chr(dead.path[-1].byte)
     done = dead.label[: len(dead.path) - 1]
@@ -168,11 +172,18 @@ def _two_states(first: Sequence[TraceStep], contrast: Contrast) -> Iterator[Beat
 def _masks(size: int, contrast: Contrast) -> Iterator[Beat]:
     lives, dies = contrast.lives, contrast.dies
     caption = f"The mask of {lives.state}: {lives.allowed_count} of {size} tokens may follow."
-    yield Beat("mask 1", caption, 6, (lives,), "mask")
+    yield Beat("mask 1", caption, 5.2, (lives,), "mask")
     caption = f"The mask of {dies.state}: {dies.allowed_count} of {size}. The others get probability 0."
-    yield Beat("mask 2", caption, 5, (dies,))
-    yield Beat("last", "The state picks the mask. The model picks from what is left.", 3.5 + LAST_FRAME_S)
+    yield Beat("mask 2", caption, 4.8, (dies,))
+    yield Beat("last", "The state picks the mask. The model picks from what is left.", 2.9 + LAST_FRAME_S)
+
+
+def main() -> None:
+    try:
+        print(tell().plan.transcript(), flush=True)
+    except BrokenPipeError:  # the reader, `head` perhaps, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # or the flush at exit complains
 
 
 if __name__ == "__main__":
-    print(tell().plan.transcript())
+    main()

@@ -7,19 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from manim import (
-    DOWN,
-    LEFT,
-    RIGHT,
-    UP,
-    Animation,
-    FadeIn,
-    FadeOut,
-    GrowFromEdge,
-    LaggedStart,
-    VGroup,
-)
+from manim import DOWN, LEFT, RIGHT, UP, Animation, FadeIn, FadeOut, GrowFromEdge, LaggedStart, VGroup
 
 from animations.film import Film
 from animations.machine import MachineDrawing, StateCircle
@@ -29,9 +17,9 @@ from animations.plan_s03 import PATTERN, TOKENS, WAYS, tell
 from animations.style import ACCEPT, LIVE, MACHINE_Y, MUTED, RIGHT_EDGE, TITLE_Y, mono
 from minidecoder.lens.trace import TraceStep
 
-TAPE_Y, ROW_Y, PARK_Y = 2.33, -2.15, -0.98
+TAPE_Y, ROW_Y = 2.33, -2.15
 MASK_Y = {"mask 1": -1.42, "mask 2": -2.32}
-LOWER = 0.7  # how far below its later place the machine stands until the vocabulary enters
+LOWER, LIFT = 0.7, 0.5  # the machine rises when the vocabulary enters, and again for the masks
 SLOTS_X = (-4.4, 0.0, 4.4)  # where the segmentations stand; a text with more shows three
 
 
@@ -112,11 +100,19 @@ class TokensAreNotCharacters(Film):
     def written(self, way: int) -> list[TokenBlock]:
         return [block for block in self.strips[way] if block in self.mobjects]
 
+    def show_end(self, beat: Beat) -> None:
+        self.drawing.rest()
+        self.ending = self.block(beat.steps[0].label)
+        self.play(self.ending.animate.move_to(self.hover(self.at)), run_time=0.6)
+        self.ending.ringed(ACCEPT)
+        self.ring_once(self.at)
+
     # Chapter 3: other tokens, the same text.
 
+    def open_again(self, beat: Beat) -> list[Animation]:
+        return [FadeOut(self.ending), *self.arrive(self.start)]
+
     def show_again(self, beat: Beat) -> None:
-        self.drawing.rest()
-        self.place_marker(self.start)
         for step in beat.steps:
             self.join(step, way=1, pace=0.7)
 
@@ -133,11 +129,12 @@ class TokensAreNotCharacters(Film):
 
     # Chapter 4: the same token, another state.
 
-    def show_back(self, beat: Beat) -> None:
+    def open_back(self, beat: Beat) -> list[Animation]:
         kept = self.strips[0][: self.story.contrast.dies_at]
         gone = [block for blocks in self.strips for block in blocks if block not in kept]
-        self.play(FadeOut(self.frames), *map(FadeOut, gone), run_time=0.4)
-        self.place_marker(self.story.contrast.dies.state or "")
+        return [*map(FadeOut, [self.frames, *gone]), *self.arrive(self.story.contrast.dies.state or "")]
+
+    def show_back(self, beat: Beat) -> None:
         self.victim = self.block(self.story.contrast.label)
         self.play(self.victim.animate.move_to(self.hover(self.at)), run_time=0.6)
 
@@ -148,50 +145,46 @@ class TokensAreNotCharacters(Film):
         self.enter(missing)
         self.wait(0.4)
         self.victim.killed(len(dead.path) - 1).set_z_index(10)
-        self.wait(0.4)
-        fall = self.under(home) - self.victim.panel.get_center()
-        self.play(self.victim.animate.shift(fall), run_time=0.7)
+        self.wait(0.9)
+        back = self.hover(home) - self.victim.panel.get_center()
         self.drawing.rest()
-        self.play(FadeOut(missing), run_time=0.3)
-        self.place_marker(home)
-
-    def under(self, state: str) -> np.ndarray:
-        return np.array([self.drawing.states[state].get_x(), PARK_Y, 0])
+        self.play(FadeOut(missing), self.victim.animate.shift(back), *self.arrive(home), run_time=0.7)
 
     def show_contrast(self, beat: Beat) -> None:
-        self.survivor = self.block(self.story.contrast.label)
-        home = self.under(self.story.contrast.lives.state or "")
-        self.play(self.survivor.animate.move_to(home), run_time=0.6)
+        self.survivor = self.block(self.story.contrast.label).move_to(self.victim.panel).set_z_index(9)
+        home = self.hover(self.story.contrast.lives.state or "")
+        self.play(self.survivor.animate.move_to(home), run_time=0.8)
         self.survivor.ringed(LIVE)
         self.play(*(b.animate.read() for b in self.survivor.beads), run_time=0.3)
 
     # Chapter 5: one mask for each state.
 
-    def show_mask(self, beat: Beat) -> None:
+    def open_mask(self, beat: Beat) -> list[Animation]:
+        """The vocabulary becomes the row of the state, as the caption names it."""
         (step,) = beat.steps
-        if not self.masks:
-            self.clear_stage()
-        self.place_marker(name := step.state or "")
-        self.enter(self.so_far(name))
-        row = MaskRow(self.row, step.candidates).move_to([0.5, MASK_Y[beat.name], 0])
-        self.enter(row, StateCircle(name, False, 0.36).next_to(row, LEFT, buff=0.3))
+        name, row = step.state or "", MaskRow(self.row, step.candidates)
+        home = row.copy().move_to([0.5, MASK_Y[beat.name], 0])
+        label = FadeIn(StateCircle(name, False, 0.36).next_to(home, LEFT, buff=0.3))
+        self.masks.append(row)
+        if len(self.masks) > 1:
+            return [FadeIn(row.move_to(home), shift=0.3 * DOWN), label, *self.arrive(name)]
+        gone = map(FadeOut, [self.victim, self.survivor, *self.written(0)])
+        self.remove(*self.row)
+        return [*gone, row.animate.move_to(home), label, *self.arrive(name, LIFT)]
+
+    def show_mask(self, beat: Beat) -> None:
+        row = self.masks[-1]
+        self.enter(self.so_far(self.at))
         shutters = (GrowFromEdge(Shutter(block), UP) for block in row.shut)
         self.play(LaggedStart(*shutters, lag_ratio=0.12), run_time=1.0)
         self.play(*(block.panel.animate.set_stroke(LIVE, 5) for block in row.open), run_time=0.3)
-        self.masks.append(row)
-
-    def clear_stage(self) -> None:
-        """Room for the masks: only the machine stays, somewhat higher."""
-        gone = [*self.leave(), *map(FadeOut, [self.victim, self.survivor, self.row, *self.written(0)])]
-        self.play(*gone, run_time=0.4)
-        self.play(self.drawing.animate.shift(0.5 * UP), run_time=0.4)
 
     def so_far(self, name: str) -> VGroup:
         """The text that leads to the state, above it, and to the right of the one that stands there."""
         contrast = self.story.contrast
-        way, count = (0, contrast.dies_at) if self.masks else (1, contrast.lives_at)
+        way, count = (0, contrast.dies_at) if self.texts else (1, contrast.lives_at)
         blocks = self.strips[way][:count].copy().scale(0.8).move_to(self.hover(name))
-        if self.masks and blocks.get_left()[0] < self.texts.get_right()[0] + 0.15 < blocks.get_right()[0]:
+        if self.texts and blocks.get_left()[0] < self.texts.get_right()[0] + 0.15 < blocks.get_right()[0]:
             blocks.next_to(self.texts, RIGHT, buff=0.15)
         self.texts = blocks
         return blocks

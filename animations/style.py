@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from manim import Text, VGroup, tempconfig
+from manim import DOWN, Text, VGroup, tempconfig
 
 from minidecoder.viz.theme import palette
 
@@ -48,6 +48,7 @@ PANELS: Final = (_DARK.strip, _DARK.strip_alt)
 MIN_SIZE: Final = 18.0
 CAPTION_SIZE: Final = 26.0
 SANS, MONO = "DejaVu Sans", "DejaVu Sans Mono"
+DOT: Final = 0.46  # the least side of a dot, seen from the height of a digit
 _SHARP: Final = 4  # subtle: Pango spaces small glyphs unevenly, so text is set large and scaled down
 
 # The frame is 14.22 x 8 units with the origin in its middle.
@@ -64,12 +65,16 @@ def sans(text: str, size: float, color: str = INK) -> Text:
 
 
 def mono(text: str, size: float, color: str = INK) -> Text:
-    """A pattern, a token or a character. Its box is at least as high as a digit, so that `.` stays low."""
+    """A pattern, a token or a character. Its box is at least as high as a digit, so that `.` stays low;
+    a dot is drawn larger than the font has it: on a projector it would be a speck."""
     if any(char.isalnum() for char in text):
         return _text(text, MONO, size, color)
     both = _text("0" + text, MONO, size, color)
     strut, letters = both[0], both[1:]
     strut.set_opacity(0).set_x(letters.get_x())
+    for glyph in letters:
+        if max(glyph.width, glyph.height) < DOT * strut.height:
+            glyph.scale(DOT * strut.height / glyph.height, about_edge=DOWN)
     return both.center()
 
 

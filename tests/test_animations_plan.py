@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -79,7 +80,7 @@ def test_the_beats_come_in_the_order_of_the_argument(film: tuple[Story, Constrai
         "states",
         "mask",
     ]
-    rule, tokens = ["rule", "machine", "walk", "match"], ["tokens", "token 1", "token 2", "token 3"]
+    rule, tokens = ["rule", "machine", "walk", "match"], ["tokens", "token 1", "token 2", "token 3", "end"]
     ways, states, mask = (
         ["again", "lives", "ways"],
         ["back", "dies", "contrast"],
@@ -131,6 +132,22 @@ def test_the_counts_on_screen_are_those_of_the_matcher(film: tuple[Story, Constr
             matcher.accept_token(step.token_id)
         beat = next(beat for beat in story.plan.beats if beat.name == name)
         assert f"{len(matcher.allowed_token_ids())} of {len(constraint.vocabulary)}" in beat.caption
+
+
+def test_the_end_of_the_text_is_legal_only_in_the_double_ring(film: tuple[Story, Constraint]) -> None:
+    story, constraint = film
+    accepting = {state.name for state in story.machine.states if state.accepting}
+    seen = set()
+    for run in story.ways:
+        for step in run.steps:
+            legal = any(c.kind == "eos" and c.allowed for c in step.candidates)
+            assert legal == (step.state in accepting)
+            seen.add(legal)
+    assert seen == {True, False}
+    beat = next(beat for beat in story.plan.beats if beat.name == "end")
+    name = constraint.vocabulary.text(min(constraint.vocabulary.eos_ids))
+    assert beat.caption.startswith(f"`{name}` ends the text.")
+    assert beat.steps[0].is_eos
 
 
 def test_all_segmentations_are_found() -> None:
@@ -226,6 +243,17 @@ def test_branches_stand_below_each_other_without_graphviz(monkeypatch: pytest.Mo
 
 def test_the_readme_holds_the_transcript() -> None:
     assert tell().plan.transcript() in (ROOT / "animations" / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_transcript_stops_quietly_when_its_reader_has_seen_enough() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        command = [sys.executable, "-m", "animations.plan_s03"]
+        done = subprocess.run(command, cwd=ROOT, stdout=writing, stderr=subprocess.PIPE, check=False)
+    finally:
+        os.close(writing)
+    assert done.stderr == b""
 
 
 def test_films_stay_short_files() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,9 +24,10 @@ except ImportError as fault:  # cairo or pango missing ends here too
     pytest.skip(reason, allow_module_level=True)
 
 from animations import style
+from animations.mobjects import MaskRow, Shutter, TokenBlock
 from animations.plan import Beat, Plan, spoken
 from animations.plan_s03 import tell
-from animations.s03_tokens_are_not_characters import TokensAreNotCharacters
+from animations.s03_tokens_are_not_characters import LIFT, TokensAreNotCharacters
 
 ROOT = Path(__file__).resolve().parents[1]
 FILM = "animations/s03_tokens_are_not_characters.py"
@@ -66,6 +68,7 @@ class Showing:
     texts: dict[str, list[Box]] = field(default_factory=dict)
     lengths: dict[str, float] = field(default_factory=dict)
     sections: list[str] = field(default_factory=list)
+    captioned: dict[str, tuple[str, list[type]]] = field(default_factory=dict)  # as each caption has come
     texts_made: int = 0
 
 
@@ -91,6 +94,11 @@ def play(scene_class: type[TokensAreNotCharacters], folder: Path) -> Showing:
             showing.shapes[beat.name] = boxes
             showing.texts[beat.name] = [measured(text, self.caption) for text in texts]
             showing.lengths[beat.name] = self.time - before
+
+        def say(self, caption: str, *rest: Any) -> None:
+            super().say(caption, *rest)
+            kinds = [type(mobject) for mobject in self.mobjects]
+            showing.captioned[caption] = (getattr(self, "at", ""), kinds)
 
         def next_section(self, name: str = "", *rest: Any) -> None:
             showing.sections.append(name)
@@ -164,6 +172,39 @@ def test_a_font_size_of_18_is_24_points_on_a_1080p_frame(tmp_path: Path) -> None
     assert 0 <= pixels - 24 * 96 / 72 < 2
 
 
+def test_no_caption_is_ahead_of_the_picture(showing: Showing) -> None:
+    beats = {beat.name: beat for beat in showing.plan.beats}
+    contrast = showing.scene.story.contrast
+    at = {name: showing.captioned[beats[name].caption] for name in ("back", "mask 1", "mask 2")}
+    assert at["back"][0] == at["mask 2"][0] == contrast.dies.state
+    assert at["mask 1"][0] == contrast.lives.state
+    assert [at[name][1].count(MaskRow) for name in ("back", "mask 1", "mask 2")] == [0, 1, 2]
+
+
+def test_a_token_that_the_mask_shuts_stays_readable(tmp_path: Path) -> None:
+    with manim.tempconfig({"media_dir": str(tmp_path)}):
+        for label in (".", ".5", "1."):
+            block = TokenBlock(label)
+            _, _, mark = Shutter(block)
+            corner = measured(mark, None)
+            assert [b for b in block.beads if measured(b.letter[-1], None).overlaps(corner)] == []
+
+
+def test_a_dot_is_no_speck(tmp_path: Path) -> None:
+    with manim.tempconfig({"media_dir": str(tmp_path)}):
+        dot, digit = style.mono(".", 24)[-1], style.mono("0", 24)[0]
+    assert dot.height * 480 / 8 > 4  # pixels of a draft
+    assert dot.height > digit.height / 3
+
+
+def test_the_dead_token_ends_above_the_state_where_it_was_tried(showing: Showing) -> None:
+    scene = showing.scene
+    dies = scene.drawing.states[scene.story.contrast.dies.state]
+    assert scene.victim.panel.get_x() == pytest.approx(dies.get_x())
+    low = scene.victim.panel.get_bottom()[1] + LIFT  # the machine has risen since
+    assert low > max(dies.get_top()[1], *(edge.label.get_top()[1] for edge in scene.drawing.edges.values()))
+
+
 def test_few_text_objects_are_made(showing: Showing) -> None:
     assert 0 < showing.texts_made <= 200
 
@@ -213,5 +254,7 @@ def test_a_real_render_has_its_film_its_subtitles_and_its_chapters(tmp_path: Pat
     subtitles = film.with_suffix(".srt").read_text(encoding="utf-8")
     assert subtitles.count("-->") == len(plan.beats)
     assert spoken(plan.beats[-1].caption) in subtitles
+    times = re.findall(r"\d\d:\d\d:\d\d,\d{3}", subtitles)
+    assert times == sorted(times)  # no two at once
     chapters = json.loads(next(film.parent.glob("sections/*.json")).read_text(encoding="utf-8"))
     assert len(chapters) == sum(bool(beat.chapter) for beat in plan.beats)
