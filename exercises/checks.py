@@ -57,7 +57,8 @@ def dict_of(key: Form, item: Form) -> Form:
 @dataclass(frozen=True)
 class Task:
     """One function to write. `signature`: `name(argument, …)`; `returns`: in words; `form`: whether a
-    plain value has that form; `lines`: about how long an answer is; `builds_on`: a task it may call."""
+    plain value has that form; `lines`: about how long an answer is; `builds_on`: a task it may call;
+    `stand_in`: `module:function`, a right answer for those who build on a wrong one."""
 
     number: int
     signature: str
@@ -65,6 +66,7 @@ class Task:
     form: Form
     lines: int
     builds_on: Task | None = None
+    stand_in: str = ""
 
     @property
     def function(self) -> str:

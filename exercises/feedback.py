@@ -29,11 +29,12 @@ _AS_TYPED = {"You printed"}  # its line breaks are kept
 @dataclass(frozen=True)
 class Outcome:
     """What became of one check. `wrong` is None where it passed; `was_run` is False where it never came
-    to a verdict, which is worth nothing."""
+    to a verdict, which is worth nothing; `mended`: it passed once the task it builds on was put right."""
 
     check: Check
     wrong: Wrong | None = None
     was_run: bool = True
+    mended: bool = False
 
     @property
     def points(self) -> int:
@@ -48,37 +49,38 @@ def card(title: str, outcomes: Sequence[Outcome], *, width: int) -> list[str]:
         mine = [outcome for outcome in outcomes if outcome.check.task == task]
         lines.append(_right(f"Task {task.number}  {task.function}", _of(mine), width))
         first_wrong = next((outcome for outcome in mine if outcome.wrong), None)
-        base_is_wrong = any(o.wrong and o.check.task == task.builds_on for o in outcomes)
         for outcome in mine:
-            lines.append(_row(outcome, first_wrong))
+            lines += _row(outcome, first_wrong, width)
             # One thing at a time: what follows from the first mistake needs no words of its own.
             if outcome is first_wrong and not told_of_file:
-                lines += explain(outcome, width=width, base_is_wrong=base_is_wrong)
+                lines += explain(outcome, width=width)
                 told_of_file = outcome.wrong is not None and outcome.wrong.kind == "file"
         lines.append("")
     lines.append(_right("Score", _of(outcomes), width))
     return lines
 
 
-def explain(outcome: Outcome, *, width: int, base_is_wrong: bool = False) -> list[str]:
-    """What went wrong in one check, and its hint. `base_is_wrong`: the task it builds on lost points."""
+def explain(outcome: Outcome, *, width: int) -> list[str]:
+    """What went wrong in one check, and its hint."""
     assert outcome.wrong is not None
-    lines, hint, base = list(outcome.wrong.lines), outcome.wrong.hint, outcome.check.task.builds_on
-    if base_is_wrong and base and outcome.wrong.kind == "answer":
-        # The hint would be about this task, and the mistake may be in the other.
-        hint = f"If {outcome.check.task.function} calls {base.function}, mend task {base.number} first."
-    if hint:
-        lines.append(("Hint", hint))
+    lines = list(outcome.wrong.lines)
+    if outcome.wrong.hint:
+        lines.append(("Hint", outcome.wrong.hint))
     return [line for label, text in lines for line in _field(label, text, width)]
 
 
-def _row(outcome: Outcome, first_wrong: Outcome | None) -> str:
+def _row(outcome: Outcome, first_wrong: Outcome | None, width: int) -> list[str]:
     check = outcome.check
     sign = "✓" if outcome.points else "✗" if outcome.was_run else "–"
-    remark = "" if outcome.was_run else "  (not run)"
+    remark = "" if outcome.was_run else "(not run)"
     if outcome.wrong and outcome is not first_wrong and outcome.wrong.kind in ("answer", "form"):
-        remark = "  (first the one above)"
-    return f"  {sign} {outcome.points}/{check.points}  {check.title}{remark}"
+        remark = "(first the one above)"
+    if outcome.mended and check.task.builds_on:
+        remark = f"(with task {check.task.builds_on.number} mended)"
+    row = f"  {sign} {outcome.points}/{check.points}  {check.title}"
+    if len(row) + 2 + len(remark) <= width:
+        return [f"{row}  {remark}".rstrip()]
+    return [row, f"         {remark}"]
 
 
 def _field(label: str, text: str, width: int) -> Iterator[str]:
@@ -95,6 +97,8 @@ def _wrap(text: str, width: int) -> list[str]:
 
 def _of(outcomes: Iterable[Outcome]) -> str:
     together = list(outcomes)
+    if not any(outcome.was_run for outcome in together):
+        return "not run"  # 0 would look like a verdict
     return f"{sum(o.points for o in together)} of {sum(o.check.points for o in together)}"
 
 

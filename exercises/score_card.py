@@ -1,10 +1,10 @@
 """The pytest plugin: the `solution` fixture, and a score card at the end of the run.
 
     pytest exercises/03_tokens_are_not_characters
-    pytest exercises/03_tokens_are_not_characters --solution=my_answer.py
+    pytest exercises/03_tokens_are_not_characters --solution=anna.py --solution=ben.py
 
-The solution is `--solution`, else the file that MINIDECODER_SOLUTION names, else `starter.py` beside
-the checks. In a run of checks alone the card takes the place of pytest's own list of failures.
+The solutions are each `--solution`, else the file that MINIDECODER_SOLUTION names, else `starter.py`
+beside the checks. In a run of checks alone the cards take the place of pytest's own list of failures.
 Points come from the verdict of each check and from nothing that the solution prints; a check without
 a verdict is worth nothing. Left out: runs with several processes (xdist) list failures, without a card.
 """
@@ -16,56 +16,100 @@ import shutil
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from exercises.checks import Wrong, check_of
 from exercises.feedback import Outcome, card, explain
-from exercises.solution import Solution, Worker
+from exercises.grading import Workers, outcome_of
 
 _WIDEST: Final = 88
-_WORKERS: Final = pytest.StashKey[dict[Path, Worker]]()
-_GRADED: Final = pytest.StashKey[dict[str, "_Graded"]]()  # by node id
+_INSTALL: Final = 'python -m pip install -e ".[notebooks]"'
 
-_IN_PART: Final = pytest.StashKey[bool]()  # whether -k left checks out
+
+class _File(NamedTuple):
+    shown: str  # as the user wrote it: several students hand in a `starter.py`
+    path: Path
 
 
 @dataclass
 class _Graded:
     title: str
-    solution: Path
+    solution: _File
     outcome: Outcome
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
+_WORKERS: Final = pytest.StashKey[Workers]()
+_GRADED: Final = pytest.StashKey[dict[str, _Graded]]()  # by node id
+_IN_PART: Final = pytest.StashKey[bool]()  # whether -k left checks out
+
+
+def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:
     group = parser.getgroup("exercises")
-    group.addoption("--solution", metavar="FILE", help="the file to grade instead of starter.py")
+    group.addoption(
+        "--solution",
+        metavar="FILE",
+        action="append",
+        help="the file to grade instead of starter.py; may be given several times",
+    )
+    # subtle: the project's own settings have a `timeout`, which strict pytest refuses to a student who
+    # has no pytest-timeout. Exercises have limits of their own, so here it may go unheeded.
+    if not pluginmanager.hasplugin("timeout"):
+        parser.addini("timeout", "unheeded: pytest-timeout is not here")
 
 
 @pytest.fixture
-def solution(request: pytest.FixtureRequest) -> Solution:
-    """The student's file, reached through a process of its own."""
-    check = check_of(request.function)
-    if check is None:
+def solution(request: pytest.FixtureRequest) -> _File:
+    """The file to grade; `pytest_pyfunc_call` reaches it through a process of its own."""
+    if check_of(request.function) is None:
         raise pytest.UsageError(f"{request.node.name} uses the solution fixture and is no @check")
-    workers = request.config.stash.setdefault(_WORKERS, {})
-    path = _solution_path(request.config, request.path.parent)
-    return Solution(workers.setdefault(path, Worker(path)), check)
+    return _file_of(request.node)
 
 
-def _solution_path(config: pytest.Config, folder: Path) -> Path:
-    # subtle: in a folder copied out of the repository this plugin comes too late to add an option.
-    named = getattr(config.option, "solution", None) or os.environ.get("MINIDECODER_SOLUTION")
-    path = (config.invocation_params.dir / named) if named else folder / "starter.py"
-    if not path.is_file():
-        raise pytest.UsageError(f"there is no file {path} to grade")
-    return path
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Each check once for each file, where there are several."""
+    if check_of(metafunc.function):
+        files = _files(metafunc.config, metafunc.definition.path.parent)
+        if len(files) > 1:
+            metafunc.parametrize("solution", files, indirect=True, ids=[file.shown for file in files])
+
+
+def _files(config: pytest.Config, folder: Path) -> list[_File]:
+    # subtle: where no conftest.py brought this plugin, it comes too late to add an option.
+    named = getattr(config.option, "solution", None) or [os.environ.get("MINIDECODER_SOLUTION")]
+    start = config.invocation_params.dir
+    files = [
+        _File(name, start / name) if name else _File("starter.py", folder / "starter.py") for name in named
+    ]
+    return list(dict.fromkeys(files))
+
+
+def _file_of(item: pytest.Item) -> _File:
+    files = _files(item.config, item.path.parent)
+    call: Any = getattr(item, "callspec", None)
+    file: _File = call.params["solution"] if call else files[0]
+    if not file.path.is_file():
+        raise pytest.UsageError(f"there is no file {file.path} to grade")
+    return file
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     for item in items:
         item.config.stash[_IN_PART] = True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One file after the other, so that no more than one has processes."""
+    if any(check_of(getattr(item, "function", None)) for item in items):
+        items.sort(key=_place)
+
+
+def _place(item: pytest.Item) -> int:
+    call: Any = getattr(item, "callspec", None)
+    if not check_of(getattr(item, "function", None)) or call is None:
+        return 0
+    return _files(item.config, item.path.parent).index(call.params["solution"])
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -75,12 +119,24 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     for item in session.items:
         if check := check_of(getattr(item, "function", None)):
             title = getattr(getattr(item, "module", None), "TITLE", item.path.parent.name)
-            path = _solution_path(config, item.path.parent)
-            graded[item.nodeid] = _Graded(title, path, Outcome(check, was_run=False))
+            graded[item.nodeid] = _Graded(title, _file_of(item), Outcome(check, was_run=False))
     if graded and len(graded) == len(session.items) and not hasattr(config, "workerinput"):
         config.option.tbstyle = "no"  # the card says all that the list of failures would
         reporter: Any = config.pluginmanager.get_plugin("terminalreporter")
         reporter.reportchars = ""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a check; None, so that pytest does as ever, for any other test."""
+    graded = pyfuncitem.config.stash.get(_GRADED, {}).get(pyfuncitem.nodeid)
+    if graded is None:
+        return None
+    workers = pyfuncitem.config.stash.setdefault(_WORKERS, Workers())
+    graded.outcome = outcome_of(pyfuncitem.obj, workers, graded.solution.path)
+    if graded.outcome.wrong:
+        raise graded.outcome.wrong
+    return True
 
 
 @pytest.hookimpl(wrapper=True)
@@ -89,36 +145,62 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     graded = item.config.stash.get(_GRADED, {}).get(item.nodeid)
-    if graded is None or (call.when != "call" and call.excinfo is None):
+    if graded is None or call.excinfo is None:
         return report
-    wrong = _as_wrong(call.excinfo.value if call.excinfo else None)
-    graded.outcome = Outcome(graded.outcome.check, wrong)
-    if wrong:
-        report.longrepr = "\n".join(explain(graded.outcome, width=_width()))
+    error = call.excinfo.value
+    if not isinstance(error, Wrong):
+        graded.outcome = Outcome(graded.outcome.check, _broken(error))
+    report.longrepr = "\n".join(explain(graded.outcome, width=_width()))
     return report
 
 
-def _as_wrong(error: BaseException | None) -> Wrong | None:
-    if error is None or isinstance(error, Wrong):
-        return error
+def _broken(error: BaseException) -> Wrong:
     text = f"the check itself broke, please report it. {type(error).__name__}: {error}"
     return Wrong([("Not your fault", text)], kind="form")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    together: dict[tuple[str, Path], list[Outcome]] = {}
-    for graded in config.stash.get(_GRADED, {}).values():
-        together.setdefault((graded.title, graded.solution), []).append(graded.outcome)
-    part = " · some of the checks" if config.stash.get(_IN_PART, False) else ""
-    for (title, path), outcomes in together.items():
-        terminalreporter.write_line("")
-        for line in card(f"{title} · {path.name}{part}", outcomes, width=_width()):
-            terminalreporter.write_line(line, **_markup(line))
+    graded = list(config.stash.get(_GRADED, {}).values())
+    if config.option.collectonly or not graded:
+        return
+    for line in _cards(graded, in_part=config.stash.get(_IN_PART, False)):
+        terminalreporter.write_line(line, **_markup(line))
+
+
+def _cards(graded: Sequence[_Graded], *, in_part: bool) -> list[str]:
+    if not any(one.outcome.was_run for one in graded):
+        return [
+            "",
+            "nothing was graded: pytest stopped before the first check, and says why above.",
+            f"If something is not installed, in the top folder: {_INSTALL}",
+        ]
+    together: dict[tuple[str, _File], list[Outcome]] = {}
+    by_file: dict[_File, list[Outcome]] = {}
+    for one in graded:
+        together.setdefault((one.title, one.solution), []).append(one.outcome)
+        by_file.setdefault(one.solution, []).append(one.outcome)
+    lines: list[str] = []
+    for (title, file), outcomes in together.items():
+        part = " · some of the checks" if in_part else ""
+        heading = f"{title} · {file.shown}{part}"
+        fits = len(heading) <= _width()
+        lines += ["", *([] if fits else [f"{title}{part}"])]
+        lines += card(heading if fits else file.shown, outcomes, width=_width())
+    return lines + (_table(by_file) if len(by_file) > 1 else [])
+
+
+def _table(by_file: dict[_File, list[Outcome]]) -> list[str]:
+    lines = ["", "All files"]
+    for file, outcomes in by_file.items():
+        got, most = sum(o.points for o in outcomes), sum(o.check.points for o in outcomes)
+        lines.append(f"  {got:2} of {most}  {file.shown}")
+    return lines
 
 
 def _markup(line: str) -> dict[str, bool]:
     sign = line.strip()[:1]
-    return {"green": sign == "✓", "red": sign == "✗", "bold": line.startswith(("Exercise", "Task", "Score"))}
+    bold = line.startswith(("Exercise", "Task", "Score", "All files", "nothing"))
+    return {"green": sign == "✓", "red": sign == "✗", "bold": bold}
 
 
 def _width() -> int:
@@ -126,5 +208,5 @@ def _width() -> int:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    for worker in config.stash.get(_WORKERS, {}).values():
-        worker.stop()
+    if workers := config.stash.get(_WORKERS, None):
+        workers.stop()

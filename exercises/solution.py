@@ -32,10 +32,13 @@ _SHOWN_LINES: Final = 5  # of what was printed
 
 
 class Worker:
-    """One child process that has read one solution file; starts at the first call, and again after `stop`."""
+    """One child process that has read one solution file; starts at the first call, and again after `stop`.
 
-    def __init__(self, path: Path) -> None:
+    `stand_in`: `module:function`, which takes the place of the file's own function of that name."""
+
+    def __init__(self, path: Path, stand_in: str = "") -> None:
         self.path = path.resolve()
+        self.stand_in = stand_in
         self.printed = ""
         self._trouble: dict[str, Any] | None = None  # importing the file hangs or ends the process
         self._process: subprocess.Popen[bytes] | None = None
@@ -88,7 +91,13 @@ class Worker:
             "PYTHONHASHSEED": "0",  # sets come in the same order in every run
             "PYTHONDONTWRITEBYTECODE": "1",
         }
-        command = [sys.executable, "-P", str(_ROOT / "exercises" / "worker.py"), str(self.path)]
+        command = [
+            sys.executable,
+            "-P",
+            str(_ROOT / "exercises" / "worker.py"),
+            str(self.path),
+            self.stand_in,
+        ]
         self._process = subprocess.Popen(
             command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
@@ -199,7 +208,7 @@ class Solution:
 
     def _remembers_earlier_calls(self, call: Call) -> bool:
         """Whether a new process, which has seen no other call, answers this one in another way."""
-        fresh = Worker(self._worker.path)
+        fresh = Worker(self._worker.path, self._worker.stand_in)
         try:
             reply = fresh.ask(self._check.task.function, call.arguments, self._limit)
         except (TimeoutError, EOFError):

@@ -1,10 +1,13 @@
 """The child process: reads one solution file, then answers calls until its input ends.
 
-    python worker.py PATH
+    python worker.py PATH STAND_IN
 
 In: pickled (function name, arguments), from the checks' side, which we trust. Out: one line for
 each message, the `repr` of a dict of plain values, which the checks' side reads with
 `ast.literal_eval`: nothing that a student's object does can run over there.
+
+STAND_IN may be empty, or `module:function`: a right function that takes the place of the student's own,
+so that what builds on it can be judged by itself. No expected value comes here.
 
 What the student prints travels as messages of its own, in order, so a hung call's output is not
 lost. Left out: protection from a hostile solution; nothing worth stealing is in this process.
@@ -12,11 +15,13 @@ lost. Left out: protection from a hostile solution; nothing worth stealing is in
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import inspect
 import io
 import os
 import pickle
+import re
 import sys
 import traceback
 from collections.abc import Callable
@@ -26,6 +31,8 @@ from typing import Any, BinaryIO
 
 PRINTED_CHARACTERS = 2_000  # for each call: a print in an endless loop must not fill the pipe
 ANSWER_CHARACTERS = 1_000_000
+
+_NAMES_ENCODING = re.compile(rb"[ \t\f]*#.*?coding[:=][ \t]*[-\w.]+")  # as PEP 263 has it
 
 Message = dict[str, Any]
 Send = Callable[[Message], None]
@@ -49,7 +56,7 @@ class Prints(io.TextIOBase):
         return len(text)
 
 
-def main(path: str) -> None:
+def main(path: str, stand_in: str = "") -> None:
     requests, replies = _take_pipes()
 
     def send(message: Message) -> None:
@@ -59,6 +66,9 @@ def main(path: str) -> None:
     prints = Prints(send)
     sys.stdout = sys.stderr = prints
     module, trouble = _load(path)
+    if stand_in and not trouble:
+        home, _, name = stand_in.partition(":")
+        setattr(module, name, getattr(importlib.import_module(home), name))
     send(trouble or {"loaded": True})
     while True:
         try:
@@ -85,11 +95,27 @@ def _load(path: str) -> tuple[ModuleType, Message | None]:
     module = importlib.util.module_from_spec(spec)
     sys.modules["solution"] = module
     sys.path.append(str(Path(path).parent))  # a solution may have helper files beside it
+    if unreadable := _not_text(Path(path)):
+        return module, {"kind": "load", "type": "SyntaxError", **unreadable}
     try:
         spec.loader.exec_module(module)
     except BaseException as error:
         return module, {"kind": "load", **_describe(error, path)}
     return module, None
+
+
+def _not_text(path: Path) -> Message | None:
+    """What is wrong where `python FILE` would refuse the bytes; the import system lets some of them pass."""
+    lines = path.read_bytes().split(b"\n")
+    if any(_NAMES_ENCODING.match(line) for line in lines[:2]):
+        return None  # the import system then reads the file as `python FILE` does
+    for number, line in enumerate(lines, 1):
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            message = f"byte {line[error.start]:#04x} is not UTF-8. Save the file in the encoding UTF-8."
+            return {"message": message, "line": number, "source": line.decode("utf-8", "replace").strip()}
+    return None
 
 
 def _answer(module: ModuleType, path: str, name: str, pickled: bytes) -> Message:
@@ -157,4 +183,4 @@ def _describe(error: BaseException, path: str) -> Message:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

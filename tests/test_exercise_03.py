@@ -15,7 +15,7 @@ import pytest
 import minidecoder as md
 from exercises.checks import check_of
 from exercises.feedback import Outcome, card, explain
-from exercises.grading import checks_in, grade
+from exercises.grading import Workers, checks_in, grade, outcome_of
 from exercises.machines import live_states, machine
 from minidecoder.tokens.naive_index import naive_index
 
@@ -83,6 +83,45 @@ def test_wrong_solutions_by_others_are_caught_and_told_why(path: Path) -> None:
 
 # What a student might well write in place of one function of the answer, and the check that must see it.
 SLIPS = {
+    "stops where the machine accepts": (
+        "test_every_byte_of_a_token_is_one_step",
+        "An accepting state is no place to stop",
+        "def walk_token(automaton, state, token):\n    for byte in token:\n"
+        "        state = automaton.step(state, byte)\n        if automaton.is_accepting(state): break\n    return state",
+    ),
+    "does not leave an accepting state": (
+        "test_every_byte_of_a_token_is_one_step",
+        "An accepting state is no place to stop",
+        "def walk_token(automaton, state, token):\n    for byte in token:\n"
+        "        if automaton.is_accepting(state): break\n        state = automaton.step(state, byte)\n    return state",
+    ),
+    "decodes the tokens of the index": (
+        "test_a_row_holds_the_tokens_that_live",
+        "Bytes, not characters",
+        "right = build_index\ndef build_index(automaton, states, tokens, eos_id):\n"
+        "    for t in tokens: t.decode()\n    return right(automaton, states, tokens, eos_id)",
+    ),
+    "takes every empty token for EOS": (
+        "test_eos_is_allowed_exactly_in_accepting_states",
+        "whose id is `eos_id`",
+        "def build_index(automaton, states, tokens, eos_id):\n"
+        "    return {s: {i: walk_token(automaton, s, t) if t and i != eos_id else s for i, t in enumerate(tokens)\n"
+        "            if (automaton.is_accepting(s) if i == eos_id or not t else walk_token(automaton, s, t))} for s in states}",
+    ),
+    "walks over the text of EOS": (
+        "test_eos_is_allowed_exactly_in_accepting_states",
+        "whose id is `eos_id`",
+        "def build_index(automaton, states, tokens, eos_id):\n"
+        "    return {s: {i: walk_token(automaton, s, t) for i, t in enumerate(tokens) if walk_token(automaton, s, t)\n"
+        "            and (i != eos_id or automaton.is_accepting(s))} for s in states}",
+    ),
+    "skips token 0": (
+        "test_every_way_is_found",
+        "EOS need not be id 0",
+        "def segmentations(text, tokens):\n    if not text: return [[]]\n"
+        "    return [[i, *way] for i in range(1, len(tokens)) if tokens[i] and text.startswith(tokens[i])\n"
+        "            for way in segmentations(text[len(tokens[i]):], tokens)]",
+    ),
     "walks from the start of the machine": (
         "test_every_byte_of_a_token_is_one_step",
         "Begin at `state`",
@@ -143,7 +182,7 @@ SLIPS = {
     ),
     "takes EOS for a token of the text": (
         "test_every_way_is_found",
-        "A token that writes nothing",
+        "a token that writes nothing",
         "def segmentations(text, tokens):\n    if not text: return [[]]\n"
         "    return [[i, *way] for i, t in enumerate(tokens) if text.startswith(t)\n"
         "            for way in segmentations(text[len(t):], tokens)]",
@@ -177,12 +216,100 @@ SLIPS = {
 @pytest.mark.parametrize("name", SLIPS)
 def test_a_likely_slip_gets_the_hint_that_fits_it(name: str, tmp_path: Path) -> None:
     caught_by, hint, code = SLIPS[name]
-    path = tmp_path / "slip.py"
-    path.write_text(f"{ANSWER.read_text('utf-8')}\n\n{code}\n", encoding="utf-8")
-    outcomes = outcomes_of(path)
+    outcomes = outcomes_of(changed(tmp_path, code))
     first = next(name for name, outcome in outcomes.items() if outcome.wrong)
     assert first == caught_by
     assert hint in str(outcomes[first].wrong.hint)  # type: ignore[union-attr]
+
+
+BRUTE = """
+from itertools import product
+def segmentations(text, tokens):
+    ids = [i for i, t in enumerate(tokens) if t]
+    return [list(w) for n in range(len(text) + 1) for w in product(ids, repeat=n)
+            if b"".join(tokens[i] for i in w) == text]
+"""
+
+
+def one_check(name: str, path: Path, *, limit_s: float = PATIENCE_S) -> Outcome:
+    workers = Workers()
+    try:
+        workers.of(path).ask(
+            "nothing", (), PATIENCE_S
+        )  # the limit is for the call, not for a busy machine's start
+        return outcome_of(checks_in(FOLDER)[name], workers, path, limit_s=limit_s)
+    finally:
+        workers.stop()
+
+
+def changed(tmp_path: Path, code: str) -> Path:
+    """The answer, with some functions written anew."""
+    path = tmp_path / "changed.py"
+    path.write_text(f"{ANSWER.read_text('utf-8')}\n\n{code}\n", encoding="utf-8")
+    return path
+
+
+def test_brute_force_does_not_finish_a_long_text_and_is_told_the_limit(tmp_path: Path) -> None:
+    outcome = one_check("test_a_long_text_takes_no_longer_than_its_ways", changed(tmp_path, BRUTE), limit_s=1)
+    assert outcome.wrong is not None
+    assert "30 bytes, and the limit is 10 seconds" in str(outcome.wrong.hint)
+
+
+def test_a_loop_without_end_is_asked_and_not_told_what_it_does(tmp_path: Path) -> None:
+    path = changed(tmp_path, "def segmentations(text, tokens):\n    while True: pass")
+    outcome = one_check("test_every_way_is_found", path, limit_s=1)
+    assert outcome.wrong is not None
+    assert str(outcome.wrong.hint).startswith("If ")
+
+
+WRONG_WALKS = {
+    "a typo": "def walk_token(automaton, state, token):\n    return automaton.stepp(state, token[0])",
+    "not written yet": "def walk_token(automaton, state, token):\n    raise NotImplementedError",
+    "one step only": "def walk_token(automaton, state, token):\n    return automaton.step(state, token[0])",
+}
+
+
+@pytest.mark.parametrize("name", WRONG_WALKS)
+def test_a_mistake_in_task_1_does_not_cost_task_2(name: str, tmp_path: Path) -> None:
+    outcomes = outcomes_of(changed(tmp_path, WRONG_WALKS[name]))
+    by_task = [sum(o.points for o in outcomes.values() if o.check.task.number == n) for n in (1, 2, 3)]
+    assert by_task[0] < 3
+    assert by_task[1:] == [4, 3]
+    assert "(with task 1 mended)" in "\n".join(card("", list(outcomes.values()), width=80))
+
+
+def test_a_mistake_of_task_2_keeps_its_own_hint_beside_one_of_task_1(tmp_path: Path) -> None:
+    decodes = "def walk_token(automaton, state, token):\n    for c in token.decode(): state = automaton.step(state, ord(c))\n"
+    everywhere = (
+        "def build_index(automaton, states, tokens, eos_id):\n"
+        "    return {s: {i: q for i, t in enumerate(tokens) if (q := s if i == eos_id else walk_token(automaton, s, t))}\n"
+        "            for s in states}"
+    )
+    outcomes = outcomes_of(changed(tmp_path, f"{decodes}    return state\n{everywhere}"))
+    text = " ".join(" ".join(card("", list(outcomes.values()), width=88)).split())
+    assert "EOS needs a rule of its own" in text
+    assert "where each leads (with task 1 mended)" in text
+
+
+def test_what_is_left_of_task_2_with_task_1_mended_says_so(tmp_path: Path) -> None:
+    code = (
+        "def walk_token(automaton, state, token):\n    return automaton.stepp(state, 0)\n"
+        "def build_index(automaton, states, tokens, eos_id):\n"
+        "    return {s: {i: q for i, t in enumerate(tokens) if (q := walk_token(automaton, s, t))} for s in states}"
+    )
+    outcome = one_check("test_eos_is_allowed_exactly_in_accepting_states", changed(tmp_path, code))
+    text = " ".join(explain(outcome, width=200))
+    assert "With a right walk_token in its place, this is left" in text
+    assert "EOS needs a rule of its own" in text
+
+
+def test_padding_may_be_in_the_rows_or_not(tmp_path: Path) -> None:
+    code = (
+        "right = build_index\ndef build_index(automaton, states, tokens, eos_id):\n"
+        "    return {s: {i: q for i, q in row.items() if tokens[i] or i == eos_id}\n"
+        "            for s, row in right(automaton, states, tokens, eos_id).items()}"
+    )
+    assert points(outcomes_of(changed(tmp_path, code))) == 10
 
 
 def test_every_check_is_failed_by_some_wrong_solution() -> None:

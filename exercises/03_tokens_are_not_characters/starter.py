@@ -58,6 +58,8 @@ def build_index(
     One row for each of `states`, an empty one too. A row holds
       - each token that is allowed in the state, with the state it leads to;
       - `eos_id` where the text may end, with the row's own state, for EOS writes nothing.
+    EOS need not be id 0: it is the token `eos_id`, whatever `tokens[eos_id]` holds. Another token that
+    writes nothing is padding, not EOS; whether rows hold it is up to you.
 
     >>> index = build_index(PRICE, [State(4), State(5)], TOKENS, EOS)
     >>> index[4]                                # s3 waits for one digit
@@ -75,8 +77,8 @@ def segmentations(text: bytes, tokens: Sequence[bytes]) -> list[list[TokenId]]:
     """All the ways to write `text` with tokens: lists of token ids, in any order, each way once.
 
     In each way, the tokens joined are `text` and nothing else. A token may be used again and again;
-    one that writes nothing, such as EOS, belongs to no way. Two ids that write the same bytes make
-    two ways. The empty text has one way: no tokens.
+    one that writes nothing, such as EOS, belongs to no way (EOS need not be id 0). Two ids that write
+    the same bytes make two ways. The empty text has one way: no tokens. A text of 30 bytes must be quick.
 
     >>> segmentations(b"50", TOKENS)
     [[5], [7, 6]]

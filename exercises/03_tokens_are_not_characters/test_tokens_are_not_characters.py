@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, product
 
-from exercises.checks import Call, Task, check, dict_of, is_int, list_of
+from exercises.checks import LIMIT_S, Call, Task, check, dict_of, is_int, list_of
 from exercises.machines import edges, live_states, machine, show_machine, show_state, typed, walked
 from exercises.solution import Solution
 from minidecoder.automaton import DEAD, State, walk
@@ -22,7 +22,14 @@ PRICE = r"[0-9]+\.[0-9]{2}"
 TOKENS = [b"", b"1", b"12", b".", b".5", b"50", b"0", b"5", b"1."]
 
 
-WALK = Task(1, "walk_token(automaton, state, token)", "a state, which is an int (DEAD is 0)", is_int, lines=5)
+WALK = Task(
+    1,
+    "walk_token(automaton, state, token)",
+    "a state, which is an int (DEAD is 0)",
+    is_int,
+    lines=5,
+    stand_in="exercises.stand_ins:walk_token",
+)
 INDEX = Task(
     2,
     "build_index(automaton, states, tokens, eos_id)",
@@ -59,9 +66,21 @@ def _walk_hint(automaton: ByteDFA, state: State, token: bytes, yours: int) -> st
     """The hint for a walk that goes wrong in a way we know; None where the check's own must do."""
     if state != automaton.start and yours == walk(automaton, automaton.start, token)[-1]:
         return "Begin at `state`, wherever that is. The model is already half way through a text."
+    if _stops_at_a_match(automaton, state, token, yours):
+        return (
+            "An accepting state is no place to stop: the text may end there, but this token has not ended. "
+            "Every byte of it is a step."
+        )
     if len(token) > 1 and yours == automaton.step(state, token[0]):
         return "One step is not a walk: every byte of the token is a step, from where the last one ended."
     return None
+
+
+def _stops_at_a_match(automaton: ByteDFA, state: State, token: bytes, yours: int) -> bool:
+    """Whether `yours` is where a walk ends that goes no further than an accepting state."""
+    path = [state, *walk(automaton, state, token)]
+    first = next((end for end in path[1:-1] if automaton.is_accepting(end)), None)
+    return yours == first or (automaton.is_accepting(state) and yours == state)
 
 
 def _named(pattern: str) -> str:
@@ -123,10 +142,11 @@ class _IndexRow:
     def __init__(self, pattern: str, state: State, tokens: list[bytes], eos: int, why: str) -> None:
         self.automaton, self.state, self.eos = machine(pattern), state, eos
         self.accepts = self.automaton.is_accepting(state)
+        self.padding = {number for number, token in enumerate(tokens) if not token and number != eos}
         self.moves = {
             number: target
             for number, token in enumerate(tokens)
-            if number != eos and (target := walk(self.automaton, state, token)[-1]) != DEAD
+            if token and number != eos and (target := walk(self.automaton, state, token)[-1]) != DEAD
         }
         expected = dict(sorted((self.moves | ({eos: state} if self.accepts else {})).items()))
         states = live_states(self.automaton)
@@ -151,7 +171,8 @@ class _IndexRow:
         return dict(sorted(index[self.state].items()))
 
     def without_eos(self, row: dict[int, int]) -> dict[int, int]:
-        return {number: target for number, target in row.items() if number != self.eos}
+        """The row's moves. Padding, which writes nothing either, is up to the student: in or out."""
+        return {n: target for n, target in row.items() if n != self.eos and n not in self.padding}
 
     def refute(self, solution: Solution, row: dict[int, int], hint: str | None = None) -> None:
         if DEAD in self.without_eos(row).values():
@@ -164,6 +185,7 @@ class _IndexRow:
     points=2,
     hint="A token is allowed if all its bytes live, not just its first, and it leads to where the last one "
     "ends. Look at the token in question, byte by byte.",
+    hint_for={"UnicodeDecodeError": BYTES_NOT_CHARACTERS},
 )
 def test_a_row_holds_the_tokens_that_live(solution: Solution) -> None:
     """A row holds the tokens that live, and where each leads."""
@@ -171,10 +193,12 @@ def test_a_row_holds_the_tokens_that_live(solution: Solution) -> None:
     singles = [[b"", token] for token in (b"a", b"b", b"ab", b"ba", b"aa")]
     calls = [row for tokens in singles for row in _index_calls(("a", "ab", "a*b", "aab"), tokens, 0, why)]
     calls += _index_calls([PRICE], TOKENS, 0, why)
-    for case in calls:
+    pieces = list(_index_calls(["é"], [b"", b"\xc3", b"\xa9"], 0, why))
+    pieces += _index_calls(["😀"], [b"", b"\xf0\x9f", b"\x98\x80"], 0, why)
+    for case in [*calls, *pieces]:
         row = case.ask(solution)
         if case.without_eos(row) != case.moves:
-            case.refute(solution, row)
+            case.refute(solution, row, BYTES_NOT_CHARACTERS if case in pieces else None)
 
 
 @check(
@@ -192,11 +216,30 @@ def test_eos_is_allowed_exactly_in_accepting_states(solution: Solution) -> None:
     calls = list(_index_calls(("a", "a*", "ab?"), [b"", b"a"], 0, why))
     calls += _index_calls(("a", "a*"), [b"a", b""], 1, why)
     calls += _index_calls([PRICE], TOKENS, 0, why)
-    for case in calls:
+    by_id = list(_index_calls(("a", "a*"), [b"a", b"</s>"], 1, why))  # some vocabularies print EOS
+    by_id += _index_calls(("a", "a*"), [b"a", b"b"], 0, why)
+    for case in [*calls, *by_id]:
         row = case.ask(solution)
         if row.get(case.eos) != (case.state if case.accepts else None):
             stays = "EOS writes nothing, so the machine stays: its entry is the row's own state."
+            if case in by_id and row.get(case.eos) != DEAD:
+                case.refute(solution, row, EOS_IS_AN_ID)
             case.refute(solution, row, stays if case.accepts and case.eos in row else None)
+    _padding_is_not_eos(solution, why)
+
+
+EOS_IS_AN_ID = (
+    "EOS is the token whose id is `eos_id`, whatever stands in `tokens[eos_id]`. Other tokens may write "
+    "nothing too (padding): they do not end a text."
+)
+
+
+def _padding_is_not_eos(solution: Solution, why: str) -> None:
+    """A second empty token may be in every row, or in none; in accepting states alone it is taken for EOS."""
+    start, end = _index_calls(["a"], [b"a", b"", b""], 1, why)
+    padding = 2
+    if padding in end.ask(solution) and padding not in start.ask(solution):
+        end.refute(solution, end.ask(solution), EOS_IS_AN_ID)
 
 
 @check(
@@ -237,6 +280,12 @@ def _ways_hint(tokens: Sequence[bytes], yours: list[list[int]], expected: list[l
     """The hint for ways that go wrong in a way we know; None where the check's own must do."""
     if any(number in range(len(tokens)) and not tokens[number] for way in yours for number in way):
         return SPELLS_NOTHING
+    missing = [way for way in expected if way not in yours]
+    if tokens[0] and missing and all(0 in way for way in missing) and all(way in expected for way in yours):
+        return (
+            "Every way that you miss uses token 0, which writes something here. EOS need not be id 0: "
+            "see what a token writes, not which number it has."
+        )
     if any(yours.count(way) > 1 for way in yours):
         return "A way is found twice: do two of your branches lead to the same list of tokens?"
     if expected and _spelled(tokens, yours) == _spelled(tokens, expected):
@@ -261,14 +310,21 @@ SPELLS_NOTHING = (
     "A token that writes nothing, such as EOS, belongs to no way: after taking it there is just as much text "
     "to write as before, without end."
 )
-ENDLESS = {"RecursionError": SPELLS_NOTHING, "still running": SPELLS_NOTHING}
+IF_ENDLESS = (
+    "If your code takes a token that writes nothing, such as EOS, there is just as much text to write as "
+    "before, without end. If not, ask what gets shorter in each round or call, and what ends it."
+)
+ENDLESS = {"RecursionError": IF_ENDLESS, "still running": IF_ENDLESS}
+NO_ONE_RIGHT = (
+    "There is no one right next token: every token that fits opens its own ways to go on. Taking only "
+    "the longest, or only the first that fits, loses the others."
+)
 
 
 @check(
     WAYS,
-    points=2,
-    hint="There is no one right next token: every token that fits opens its own ways to go on. Taking only "
-    "the longest, or only the first that fits, loses the others.",
+    points=1,
+    hint=NO_ONE_RIGHT,
     hint_for=ENDLESS,
 )
 def test_every_way_is_found(solution: Solution) -> None:
@@ -282,6 +338,30 @@ def test_every_way_is_found(solution: Solution) -> None:
     for text, tokens in cases:
         if _all_ways(text, tokens):
             _ask_ways(solution, text, tokens, why)
+
+
+@check(
+    WAYS,
+    points=1,
+    hint=NO_ONE_RIGHT,
+    hint_for={
+        "still running": f"This text has 30 bytes, and the limit is {LIMIT_S:g} seconds. There are too many "
+        "sequences of tokens, and too many ways to cut, to try them all: go on only from a token with which "
+        "the rest of the text begins."
+    },
+)
+def test_a_long_text_takes_no_longer_than_its_ways(solution: Solution) -> None:
+    """A long text takes no longer than its ways."""
+    ends = [[3, 5], [4, 6], [3, 7, 6]]  # ".50"; each zero before it is token 6 and can be no other
+    call = Call(
+        (b"1" + 26 * b"0" + b".50", TOKENS),
+        shown='(b"1" + 26 * b"0" + b".50", TOKENS)',
+        expected=f"3 ways: [1] + 26 * [6] + end, for each end in {ends}, in any order",
+        why="A model's answer has hundreds of tokens. Ways that cannot fit must never be begun.",
+    )
+    yours = solution.answer(call)
+    if sorted(yours) != sorted([1, *(26 * [6]), *end] for end in ends):
+        solution.refute(call, repr(yours))
 
 
 @check(

@@ -29,7 +29,7 @@ def build_index(
             if token_id == eos_id:
                 if automaton.is_accepting(state):
                     row[token_id] = state
-            elif automaton.step(state, token[0]) != DEAD:
+            elif walk_token(automaton, state, token[:1]) != DEAD:
                 row[token_id] = walk_token(automaton, state, token)
         index[state] = row
     return index
