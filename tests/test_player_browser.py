@@ -106,9 +106,34 @@ def test_keys_step_jump_and_show_their_help(open_run: Opener) -> None:
         steps.append(position(page)[0])
     assert steps == [1, 2, 1, 4, 0]
     assert not page.is_visible(".mdp .keys")
-    page.keyboard.press("?")
-    assert page.is_visible(".mdp .keys")
-    picture(page, "help")
+    for key, step in (("PageDown", 1), ("PageUp", 0)):  # what a presenter's remote sends
+        page.keyboard.press(key)
+        assert position(page)[0] == step
+    page.keyboard.press("t")
+    assert page.get_attribute(".mdp", "data-theme") == "dark"
+
+
+def test_the_help_stands_on_single_lines_and_goes_with_the_next_key(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    for key, step in (("Escape", 0), ("ArrowRight", 1), ("?", 1)):
+        page.keyboard.press("?")
+        assert page.is_visible(".mdp .keys")
+        assert page.get_attribute(".mdp .help", "aria-expanded") == "true"
+        lines = page.evaluate("""() => [...document.querySelectorAll(".mdp .keys > *")]
+            .map((node) => node.getClientRects()[0].height / parseFloat(getComputedStyle(node).lineHeight))""")
+        assert max(lines) < 1.5
+        picture(page, "help")
+        page.keyboard.press(key)
+        assert not page.is_visible(".mdp .keys")
+        assert position(page)[0] == step
+
+
+def test_f_fills_the_screen_and_gives_it_back(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    page.keyboard.press("f")
+    page.wait_for_selector(".mdp:fullscreen")
+    page.keyboard.press("f")
+    page.wait_for_selector(".mdp:not(:fullscreen)")
 
 
 def test_space_plays_to_the_end_and_pauses(open_run: Opener) -> None:
@@ -157,8 +182,12 @@ def test_the_slider_scrubs_by_mouse_and_by_key(open_run: Opener) -> None:
 def test_byte_view_walks_one_byte_at_a_time_and_back(open_run: Opener) -> None:
     page = open_run(runs.price()).page
     page.keyboard.press("ArrowRight")
+    assert page.locator(".mdp .byte.pending").count() == 0
     page.keyboard.press("b")
     assert page.is_checked(".mdp .bytes")
+    for part in (".strip", ".walk"):
+        assert page.locator(f".mdp {part} .byte.pending").all_inner_texts() == ["."]
+    assert page.locator(".mdp .strip .byte").all_inner_texts() == [".", "5"]
     page.keyboard.press("ArrowRight")
     settle(page)
     assert position(page) == (1, 1, "s2")
@@ -193,10 +222,12 @@ def test_a_blocked_token_is_told_by_more_than_colour_and_says_where_it_dies(open
     settle(page)
     row = page.locator(".mdp .row.blocked").first
     assert row.inner_text().split() == ["50", "52", "%", "✕", "blocked"]
-    look = "row => [getComputedStyle(row.querySelector('.token')).textDecorationLine, getComputedStyle(row.querySelector('.before')).backgroundImage]"
-    line, image = row.evaluate(look)
-    assert line == "line-through"
-    assert image.startswith("repeating-linear-gradient")
+    look = """row => { const [token, bar] = [".token", ".before"].map((part) => getComputedStyle(row.querySelector(part)));
+        return [token.borderTopStyle, token.textDecorationLine, token.backgroundImage, bar.backgroundImage]; }"""
+    border, line, strike, hatch = row.evaluate(look)
+    assert (border, line) == ("dashed", "none"), "a line through a dash or a dot leaves nothing of it"
+    assert strike.startswith("linear-gradient")
+    assert hatch.startswith("repeating-linear-gradient")
     row.click()
     assert (
         page.inner_text(".mdp .why")
@@ -294,6 +325,31 @@ def test_without_it_the_marker_glides_along_the_edges_before_the_bars_change(ope
     assert page.inner_text(".mdp .rows") != before
 
 
+def test_while_the_token_walks_the_table_of_the_step_before_is_dimmed(open_run: Opener) -> None:
+    page = open_run(runs.age()).page
+    opacity = "getComputedStyle(document.querySelector('.mdp .right')).opacity"
+    assert page.evaluate(opacity) == "1"
+    seen = page.evaluate("""() => { document.querySelector(".mdp .next").click();
+        document.querySelector(".mdp .right").style.transition = "none";
+        return [getComputedStyle(document.querySelector(".mdp .right")).opacity, document.querySelector(".mdp").dataset.moving]; }""")
+    assert seen == ["0.35", "yes"]
+    settle(page)
+    assert page.evaluate(opacity) == "1"
+
+
+def test_keys_faster_than_the_pictures_show_each_step_at_once(open_run: Opener) -> None:
+    page = open_run(runs.age()).page
+    seen = page.evaluate("""() => {
+        const root = document.querySelector(".mdp"), press = () => root.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowRight", bubbles: true }));
+        const look = () => [root.dataset.step, root.dataset.moving, root.querySelector(".row.drawn .token").innerText, root.getAnimations({ subtree: true }).filter((a) => a.animationName === "masked").length];
+        press(); press();
+        const second = look();
+        press();
+        return [second, look()];
+    }""")
+    assert seen == [["2", "no", '":', 0], ["3", "no", "␣", 0]]
+
+
 @pytest.mark.parametrize("size", [PROJECTOR, PHONE], ids=["projector", "phone"])
 @pytest.mark.parametrize("run", ["price", "age", "emoji", "hostile"])
 def test_nothing_overlaps_is_cut_off_or_moves_while_stepping(
@@ -383,6 +439,149 @@ def test_a_long_run_on_a_large_vocabulary_opens_and_steps(open_run: Opener) -> N
     page.keyboard.press("ArrowLeft")
     settle(page)
     assert page.locator(".mdp .row").count() == player.ROWS
-    assert page.inner_text(".mdp .more") == "▶ is drawn next · and 2,986 more"
+    assert page.inner_text(".mdp .more") == "and 2,986 more"
     strip = "(e => e.scrollLeft + e.clientWidth >= e.scrollWidth - 2)(document.querySelector('.mdp .strip'))"
     assert page.evaluate(strip), "the end of the text is in sight"
+    sign = "getComputedStyle(document.querySelector('.mdp .strip'), '::before').content"
+    assert page.evaluate(sign) == '"…"', "what is cut off at the left is told"
+    page.keyboard.press("Home")
+    assert page.evaluate(sign) == "none"
+
+
+MAIL = r"[a-z][a-z0-9._]{2,30}@([a-z]{2,12}\.){1,3}(com|org|edu|de)"
+IN_SIGHT = """() => { const seen = (part) => { const node = document.querySelector(part).getBoundingClientRect();
+        return node.left >= 0 && node.top >= 0 && node.right <= innerWidth && node.bottom <= innerHeight && node.height > 0; };
+    return [".where", ".machine-box", ".machine .live ellipse", ".strip", ".rows", ".why", ".controls", ".next"].filter((part) => !seen(`.mdp ${part}`)); }"""
+
+
+@pytest.mark.parametrize("size", [PROJECTOR, (1920, 1080), PHONE], ids=["projector", "full-hd", "phone"])
+def test_of_a_large_machine_the_live_state_the_sentence_and_the_buttons_are_in_the_window(
+    open_run: Opener, size: tuple[int, int]
+) -> None:
+    tokens = ["</s>", "ab", "c", "@", "mail", ".", "com", "9_", "edu"]
+    page = open_run(runs.scripted(MAIL, tokens, [1, 2, 7, 1, 1, 3, 4, 5, 4, 5, 6, 0]), size).page
+    assert page.evaluate("document.querySelector('.mdp .machine').viewBox.baseVal.width") > 3000
+    for step in range(13):
+        assert position(page)[0] == step
+        assert page.evaluate(IN_SIGHT) == [], f"out of sight at step {step}"
+        frame = page.locator(".mdp .machine-box").bounding_box()
+        here = page.locator(".mdp .live ellipse").first.bounding_box()
+        for side, length in (("x", "width"), ("y", "height")):
+            assert frame[side] <= here[side], step
+            assert here[side] + here[length] <= frame[side] + frame[length] + 1, step
+        assert page.evaluate("document.querySelector('.mdp .machine').getScreenCTM().a * 14") >= 12
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+        picture(page, f"mail-{size[0]}")
+        page.keyboard.press("ArrowRight")
+        settle(page)
+
+
+def test_the_camera_goes_along_while_the_marker_glides(open_run: Opener) -> None:
+    page = open_run(runs.scripted("x{1,40}", ["</s>", "xxxxxxxx"], [1] * 4 + [0])).page
+    inside = page.evaluate("""() => {
+        const [root, marker, box] = [".mdp", ".mdp .marker", ".mdp .machine-box"].map((part) => document.querySelector(part));
+        const seen = [];
+        document.querySelector(".mdp .next").click();
+        return new Promise((done) => requestAnimationFrame(function look() {
+            const here = marker.getBoundingClientRect(), frame = box.getBoundingClientRect();
+            if (root.dataset.moving === "no") return done(seen);
+            if (marker.classList.contains("visible")) seen.push(frame.left <= here.left && here.right <= frame.right);
+            requestAnimationFrame(look);
+        }));
+    }""")
+    assert inside
+    assert all(inside)
+
+
+def test_every_state_of_a_long_run_can_be_shown(open_run: Opener) -> None:
+    page = open_run(runs.scripted("[a-z]{1,300}", ["</s>", "abcdefgh"], [1] * 30)).page
+    for step in (0, 15, 30):
+        page.locator(".mdp input[type=range]").fill(str(step))
+        assert page.inner_text(".mdp .where").startswith(f"state s{8 * step}")
+        assert "not drawn" not in page.inner_text(".mdp .where")
+        assert page.evaluate(IN_SIGHT) == []
+
+
+def test_type_grows_with_the_window_and_a_small_machine_fills_its_pane(open_run: Opener) -> None:
+    sizes, fills = [], []
+    for size in (PROJECTOR, (1920, 1080)):
+        page = open_run(runs.price(), size).page
+        sizes.append(page.evaluate("parseFloat(getComputedStyle(document.querySelector('.mdp')).fontSize)"))
+        box, svg = (page.locator(f".mdp .{part}").bounding_box() for part in ("machine-box", "machine"))
+        fills.append(svg["width"] / box["width"])
+    assert sizes == pytest.approx([16, 23.76], abs=0.1)
+    assert min(fills) > 0.95
+
+
+def test_at_the_end_the_whole_text_stands_where_the_table_was(open_run: Opener) -> None:
+    page = open_run(runs.scripted("(hello ){1,30}", ["</s>", "hello "], [1] * 30 + [0])).page
+    assert not page.is_visible(".mdp .result")
+    page.keyboard.press("End")
+    assert page.inner_text(".mdp .outcome") == "✓ a whole match"
+    assert page.text_content(".mdp .said") == "hello " * 30
+    assert page.locator(".mdp .pieces .block").count() == 31
+    assert page.evaluate(
+        "document.querySelector('.mdp .said').scrollWidth <= document.querySelector('.mdp .right').clientWidth"
+    )
+    assert not page.is_visible(".mdp .columns")
+    assert page.locator(".mdp .track > *").count() == 0, "no bar is left behind"
+    picture(page, "end")
+    page.keyboard.press("ArrowLeft")
+    assert not page.is_visible(".mdp .result")
+
+
+def test_a_run_that_was_cut_says_so_at_the_end(open_run: Opener) -> None:
+    page = open_run(runs.scripted(runs.PRICE, runs.PRICE_TOKENS, [2, 3])).page
+    page.keyboard.press("End")
+    assert page.inner_text(".mdp .outcome") == "✕ not a whole match"
+
+
+def test_two_lines_are_kept_for_every_sentence_and_the_facts_stay_on_one(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    heights = set()
+    for step in range(5):
+        page.locator(".mdp input[type=range]").fill(str(step))
+        heights.add(
+            tuple(
+                page.locator(f".mdp {part}").bounding_box()["height"]
+                for part in (".why", ".facts", ".controls")
+            )
+        )
+        assert page.evaluate("(e => e.scrollWidth <= e.clientWidth)(document.querySelector('.mdp .facts'))")
+    assert len(heights) == 1
+    assert heights.pop()[0] >= 2 * 17 * 1.4
+
+
+def test_bars_have_one_scale_for_all_steps_and_a_legend(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    page.locator(".mdp input[type=range]").fill("2")
+    shares = page.evaluate("""() => [...document.querySelectorAll(".mdp .track")].filter((track) => track.children.length)
+        .map((track) => track.firstChild.getBoundingClientRect().width / track.clientWidth)""")
+    assert shares[:2] == pytest.approx([c.before for c in runs.price().steps[2].candidates[:2]], abs=0.01)
+    assert page.inner_text(".mdp .axis").split() == ["0", "50", "100", "%"]
+    legend = page.inner_text(".mdp .legend")
+    assert [word in legend for word in ("drawn next", "before the mask", "after", "✕ blocked")] == [True] * 4
+
+
+def test_a_dot_is_larger_than_a_letter_in_the_machine_the_table_and_the_text(open_run: Opener) -> None:
+    page = open_run(runs.scripted(runs.PRICE, runs.PRICE_TOKENS, [2, 3, 6, 6, 0])).page
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    size = "(node) => [parseFloat(getComputedStyle(node).fontSize), Number(getComputedStyle(node).fontWeight) >= 700]"
+    edges = [page.locator(f"[id=edge-{name}] text").evaluate(size) for name in ("s1-s2", "s0-s1")]
+    blocks = [page.locator(".mdp .strip .block").nth(i).evaluate(size) for i in (1, 0)]
+    tokens = {row.inner_text(): row.evaluate(size) for row in page.locator(".mdp .row .token").all()}
+    for dot, other in (edges, blocks, (tokens["."], tokens["1."])):
+        assert dot[0] >= 1.3 * other[0]
+        assert dot[1]
+
+
+@pytest.mark.parametrize("size", [PROJECTOR, PHONE], ids=["projector", "phone"])
+def test_a_long_pattern_can_be_read_whole(open_run: Opener, size: tuple[int, int]) -> None:
+    pattern = r'\{"product": "[a-z]+", "stars": [1-5], "summary": "[a-z ]+"\}' + "x?" * 40
+    page = open_run(replace(runs.price(), pattern=pattern), size).page
+    code = page.locator(".mdp header code")
+    assert code.get_attribute("title") == pattern
+    assert code.evaluate("(e) => e.scrollWidth <= e.clientWidth")
+    assert code.evaluate("(e) => e.scrollHeight <= e.clientHeight + 1 || e.tabIndex === 0")

@@ -117,8 +117,9 @@ def test_a_large_machine_shows_the_neighbourhood_of_the_live_state_and_counts_th
     found = by_id(draw(machine, live="s40"))
     assert {n for n in found if n.startswith("state-")} == {f"state-s{i}" for i in range(38, 43)}
     assert f"{91 - 5} more states are not drawn" in draw(machine, live="s40").svg
-    visited = [f"s{i}" for i in range(90)]
-    assert sum(n.startswith("state-") for n in by_id(draw(machine, keep=visited))) == MAX_DRAWN
+    few, many = ([f"s{i}" for i in range(count)] for count in (59, 80))
+    assert sum(n.startswith("state-") for n in by_id(draw(machine, keep=few))) == MAX_DRAWN
+    assert sum(n.startswith("state-") for n in by_id(draw(machine, keep=many))) == 80, "all that must be seen"
     assert "not drawn" not in draw(AGE).svg
 
 
@@ -161,6 +162,19 @@ def test_with_nothing_to_draw_with_the_error_is_one_line_with_the_command(
 def test_a_state_the_machine_has_not_is_named() -> None:
     with pytest.raises(UsageError, match=r"no state \['s9'\]; it has s0 to s4"):
         draw(PRICE, live="s9")
+
+
+@pytest.mark.parametrize("wrong", ["abc", None, runs.price()], ids=["text", "none", "trace"])
+def test_what_is_no_machine_is_told_what_to_pass(wrong: object) -> None:
+    with pytest.raises(UsageError, match=r"draw takes constraint\.characters, .* not a (str|NoneType|Trace)"):
+        draw(wrong)
+
+
+def test_a_mark_that_is_hardly_seen_is_larger_and_bold() -> None:
+    found = by_id(draw(PRICE))
+    dot, digits = (found[f"edge-{name}"].find(f".//{SVG}text") for name in ("s1-s2", "s0-s1"))
+    assert dot.attrib["font-weight"] == "bold"
+    assert float(dot.attrib["font-size"]) > 1.4 * float(digits.attrib["font-size"])
 
 
 def test_a_drawing_stands_alone_on_its_own_paper() -> None:

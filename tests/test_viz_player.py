@@ -3,13 +3,15 @@ from __future__ import annotations
 import json
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 import minidecoder.viz
-from minidecoder.errors import MissingDependencyError
+from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.lens.trace import Trace
 from minidecoder.viz import player
 from minidecoder.viz.still import still_svg, still_text
@@ -29,7 +31,9 @@ def test_the_widget_carries_the_whole_trace_and_the_machine_in_one_traitlet(widg
     assert set(sent) == {"trace", "svg"}
     assert 'id="state-s4"' in sent["svg"]
     assert len(sent["trace"]["steps"]) == 4
-    assert Trace.from_json(json.dumps(sent["trace"])).text == "12.50"
+    assert sent["trace"]["text"] == "12.50"
+    assert sent["trace"]["steps"][1]["path"] == [[ord("."), "s2"], [ord("5"), "s3"]]
+    assert "font-family" not in sent["svg"], "the style sheet says it once for all"
 
 
 def test_only_the_tokens_that_get_a_bar_are_sent() -> None:
@@ -129,3 +133,20 @@ def test_a_large_machine_is_drawn_around_the_states_the_run_went_through() -> No
     assert 'id="state-s5"' in svg
     assert 'id="state-s6"' not in svg
     assert "more states are not drawn" in svg
+
+
+def test_a_run_is_as_good_as_its_trace_and_anything_else_is_told_what_to_pass(tmp_path: Path) -> None:
+    trace = runs.price()
+    run = SimpleNamespace(trace=trace)
+    saved = [player.save(given, tmp_path / "a.html").read_bytes() for given in (trace, run)]
+    assert saved[0] == saved[1]
+    for wrong in ("abc", None, trace.steps[0]):
+        with pytest.raises(UsageError, match=r"generate\(\) gave back, or its \.trace, not a"):
+            player.save(wrong, tmp_path / "b.html")
+
+
+def test_a_label_that_looks_like_an_attribute_is_sent_as_it_is() -> None:
+    trace = runs.price()
+    edges = tuple(replace(edge, label='x fill="y"') for edge in trace.machine.edges)
+    sent = player._recording(replace(trace, machine=replace(trace.machine, edges=edges)))["svg"]
+    assert 'x fill="y"' in "".join(ElementTree.fromstring(sent).itertext())

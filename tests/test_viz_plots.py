@@ -75,6 +75,11 @@ def test_at_most_rows_tokens_are_shown_and_the_chosen_one_is_always_among_them()
         figure(rows=0)
 
 
+def test_what_is_no_step_is_told_what_to_pass() -> None:
+    with pytest.raises(UsageError, match=r"run\.trace\.steps\[0\], not a Trace"):
+        logits_before_after(runs.price())
+
+
 def test_tokens_that_look_like_markup_or_tex_are_escaped() -> None:
     pytest.importorskip("plotly")
     made = logits_before_after(runs.hostile().steps[0])

@@ -13,6 +13,7 @@ character (`lens.trace` has their names). Cost: one layout, some 15 ms.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ __all__ = ["MAX_DRAWN", "Drawing", "draw"]
 MAX_DRAWN: Final = 60
 LONGEST_PLAIN_CHAIN: Final = 6
 _DEAD: Final = "dead"
+_FAINT: Final = re.compile(r"[.,'`·]")  # hardly seen at the size of a letter
 Stop = str | int | ByteMove
 """A state on a path: its name, its number in a DFA, or the byte move that led there."""
 
@@ -91,9 +93,13 @@ def draw(
     a token from there, as a Verdict or a trace step has them; where it ends in "dead", a cross marks the
     last living state. `keep`: states to be drawn even where there are more than MAX_DRAWN.
 
-    Raises `UsageError` for a state the machine has not, `MissingDependencyError` where nothing can draw.
+    Raises `UsageError` for what is no machine and for a state it has not, `MissingDependencyError` where
+    nothing can draw.
     """
     data = draw_machine(machine) if isinstance(machine, DFA) else machine
+    if not isinstance(data, Machine):
+        wanted = "constraint.characters, a Machine or compile_dfa(pattern)"
+        raise UsageError(f"draw takes {wanted}, not a {type(machine).__name__}")
     names = {state.name for state in data.states}
     marks = _marks(data, None if live is None else _name(data, live), [_name(data, stop) for stop in path])
     unknown = ({marks.live, *keep} - {None}) - names
@@ -135,12 +141,12 @@ def _visible(machine: Machine, wanted: Collection[str]) -> set[str]:
     if len(machine.states) <= MAX_DRAWN:
         return {state.name for state in machine.states}
     order = [state.name for state in machine.states]
-    drawn = [name for name in order if name in (wanted or order[:1])][:MAX_DRAWN]
+    drawn = [name for name in order if name in (wanted or order[:1])]
     for _ in range(2):
         around = {
             b for e in machine.edges for a, b in ((e.source, e.target), (e.target, e.source)) if a in drawn
         }
-        drawn += [name for name in order if name in around - set(drawn)][: MAX_DRAWN - len(drawn)]
+        drawn += [name for name in order if name in around - set(drawn)][: max(0, MAX_DRAWN - len(drawn))]
     return set(drawn)
 
 
@@ -208,7 +214,8 @@ def _state(state: MachineState, is_bead: bool, marks: _Marks, colours: Palette) 
         classes, look = ["state", "bead"], f'label="" width=0.12 style=filled fillcolor="{colours.paper}"'
     if state.accepting:
         classes.append("accepting")  # the second ring lies 4 points outside: 0.51 + 8/72 inches is 0.62
-        look = look.replace("0.62", "0.51") + f' peripheries=2 color="{colours.accepting}"'
+        look = look.replace("0.62", "0.51") + (" fontsize=13" if len(state.name) > 3 else "")
+        look += f' peripheries=2 color="{colours.accepting}"'
     if state.name == marks.reached:
         classes.append("reached")
         look += f' color="{colours.live}" penwidth=3'
@@ -223,6 +230,8 @@ def _state(state: MachineState, is_bead: bool, marks: _Marks, colours: Palette) 
 
 def _edge(edge: MachineEdge, to_bead: bool, marks: _Marks, colours: Palette) -> str:
     look = f'id={_quoted(_edge_id(edge))} label={_quoted(edge.label)} fontcolor="{colours.ink}"'
+    if _FAINT.fullmatch(edge.label):
+        look += ' fontsize=22 fontname="Courier-Bold"'
     if to_bead:
         look += " arrowhead=none weight=20"
     if (edge.source, edge.target) in marks.edges:

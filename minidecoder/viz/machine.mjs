@@ -1,14 +1,14 @@
 // The machine in the player: what is lit, where the marker stands, and the way a token takes.
 //
-// player.py puts this file in front of player.mjs, so that the two are one module: a page opened from a file
+// player.py puts this file in front of player.mjs, so that they are one module: a page opened from a file
 // may not import another file. The picture is graphviz's and never laid out anew; only classes change.
 
 const SVG = "http://www.w3.org/2000/svg";
+const SMALLEST_SCALE = 0.86, SCROLLED_SCALE = 1.25, LARGEST_SCALE = 2.4; // an edge label has 14 px at 1
 
 function machineView(svgText) {
   const svg = document.importNode(new DOMParser().parseFromString(svgText, "image/svg+xml").documentElement, true);
   const box = make("div", { class: "machine-box", role: "group", "aria-label": "the machine" }, svg);
-  box.style.setProperty("--natural", svg.getAttribute("width") + "px");
   const marker = shape("circle", { r: 9, class: "marker" });
   const cross = shape("g", { class: "cross" }, shape("path", { class: "stub" }), shape("path", { class: "sign" }));
   svg.querySelector("g").append(cross, marker);
@@ -57,7 +57,6 @@ function markMachine(machine, liveState, stops, blocked) {
   const end = stops.at(-1);
   if (end !== undefined && end !== liveState && !blocked) machine.state(end)?.classList.add("reached");
   putCross(machine, blocked ? centre(machine, end) : null);
-  follow(machine, liveState);
 }
 
 function putCross(machine, at) {
@@ -68,12 +67,22 @@ function putCross(machine, at) {
   sign.setAttribute("d", `M${at.x - 7},${y + 16}l14,14m0,-14l-14,14`);
 }
 
-// A machine wider than its box scrolls by itself, so that the live state stays in sight.
-function follow(machine, name) {
-  const node = machine.state(name), { box } = machine;
-  if (!node || box.scrollWidth <= box.clientWidth) return;
+// As large as its box allows, up to 2.4 times; what would then be too small to read is drawn legible and scrolls.
+function fit({ box, svg }) {
+  const { width, height } = svg.viewBox.baseVal, unit = parseFloat(getComputedStyle(box).fontSize) / 16;
+  const whole = Math.min(box.clientWidth / width, box.clientHeight / height) / unit;
+  const scale = unit * (whole < SMALLEST_SCALE ? SCROLLED_SCALE : Math.min(whole, LARGEST_SCALE));
+  svg.style.width = `${Math.floor(width * scale)}px`;
+  svg.style.height = `${Math.floor(height * scale)}px`;
+}
+
+// A machine larger than its box scrolls by itself, no further than it must: what matters stays in the middle part.
+function follow({ box }, node) {
+  if (!node) return;
   const frame = box.getBoundingClientRect(), here = node.getBoundingClientRect();
-  box.scrollLeft += here.left + here.width / 2 - frame.left - frame.width / 2;
+  const beyond = (at, start, size) => Math.min(at - start - 0.25 * size, 0) + Math.max(at - start - 0.6 * size, 0);
+  box.scrollLeft += beyond(here.left + here.width / 2, frame.left, frame.width);
+  box.scrollTop += beyond(here.top + here.height / 2, frame.top, frame.height);
 }
 
 // ---------------------------------------------------------------- where a token goes
@@ -98,13 +107,4 @@ function layOutBytes(trace) {
   }
   for (const move of pending) Object.assign(move, { from, to: from, start: 0, end: 0 }); // cut in mid character
   return trace.steps.map((_, s) => moves.filter((move) => move.s === s));
-}
-
-function byteLabel(byte) {
-  return byte > 0x20 && byte < 0x7f ? String.fromCharCode(byte) : byte.toString(16).toUpperCase().padStart(2, "0");
-}
-
-function byteBox(byte, done) {
-  const plain = byte > 0x20 && byte < 0x7f;
-  return make("span", { class: `byte${plain ? "" : " hex"}${done ? " done" : ""}` }, byteLabel(byte));
 }

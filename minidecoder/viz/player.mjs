@@ -3,21 +3,26 @@
 // Everything it shows is in model.get("recording"): {trace, svg}, the trace as minidecoder.lens.trace writes
 // it and the machine as minidecoder.viz.graph drew it. Nothing is computed anew; nothing moves but what matters.
 //
-// machine.mjs, which stands in front of this file, has what concerns the machine and the bytes of a token.
+// In front of this file stand machine.mjs, with what concerns the machine, and tokens.mjs, with how a token is set.
 // A position is (step, byte): `step` tokens have been drawn and `byte` bytes of the next one have been walked.
 // Every text goes into the page through textContent, so that a token that looks like HTML is only ever text.
 
-const BYTE_MS = 350, GLIDE_MS = 250, LONGEST_GLIDE_MS = 1000, PAUSE_MS = 1100;
+const BYTE_MS = 350, GLIDE_MS = 250, LONGEST_GLIDE_MS = 1000, PAUSE_MS = 1100, HURRY_MS = 300;
 
 function render({ model, el }) {
-  const { trace, svg } = model.get("recording");
+  const { trace: sent, svg } = model.get("recording");
+  const trace = { ...sent, steps: sent.steps.map((step) => ({ ...withMoves(step), candidates: step.candidates.map(withMoves) })) };
   const view = buildPage(trace, svg);
   const player = makePlayer(trace, view);
   el.append(view.root);
   const stopListening = listen(view, player);
+  const resized = new ResizeObserver(player.redraw); // also tells the first size, once there is one
+  resized.observe(view.machine?.box ?? view.root);
   player.go(0);
-  return () => { player.pause(); stopListening(); }; // anywidget calls this when the picture is taken away
+  return () => { player.pause(); resized.disconnect(); stopListening(); }; // anywidget calls this when the picture is taken away
 }
+
+const withMoves = (part) => ({ ...part, path: part.path.map(([byte, state]) => ({ byte, state })) });
 
 export default { render };
 
@@ -46,16 +51,17 @@ function button(name, label, key, content = icon(name)) {
   return make("button", { type: "button", class: name, "aria-label": label, title: key ? `${label} (${key})` : label }, content);
 }
 
-const KEYS = [["→ ←", "next, back"], ["Home End", "first, last"], ["Space", "play, pause"],
-  ["b", "byte view"], ["?", "this help"]];
+const KEYS = [["→ ←", "next, back (also Page Down, Page Up)"], ["Home End", "first, last"], ["Space", "play, pause"],
+  ["b", "byte view"], ["f", "full screen"], ["t", "dark or light"], ["?", "this help"]];
 
 function buildPage(trace, svg) {
   const root = make("section", { class: "mdp", tabindex: 0, "aria-label": "A run, step by step" });
+  const pattern = trace.pattern?.replaceAll("\n", "⏎") ?? "no constraint";
   const parts = {
     root,
-    pattern: make("code", {}, trace.pattern?.replaceAll("\n", "⏎") ?? "no constraint"),
-    theme: button("theme", "dark or light", "", icon("dark")),
-    full: button("full", "full screen", ""),
+    pattern: make("code", { title: pattern }, pattern),
+    theme: button("theme", "dark or light", "t", icon("dark")),
+    full: button("full", "full screen", "f"),
     help: button("help", "keys", "?", "?"),
     keys: make("dl", { class: "keys", hidden: true }, ...KEYS.flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])),
     text: make("div", { class: "strip", role: "group", "aria-label": "text so far" }),
@@ -64,7 +70,8 @@ function buildPage(trace, svg) {
     where: make("p", { class: "where" }),
     walk: make("p", { class: "walk", role: "group", "aria-label": "the token, byte by byte" }),
     rows: make("ol", { class: "rows" }),
-    more: make("p", { class: "more" }),
+    more: make("span", { class: "more" }),
+    result: make("div", { class: "result", role: "group", "aria-label": "the whole result" }),
     why: make("p", { class: "why" }),
     facts: make("p", { class: "facts" }),
     first: button("first", "first", "Home"),
@@ -88,7 +95,7 @@ function arrange(parts) {
       make("span", { class: "tools" }, parts.theme, parts.full, parts.help), parts.keys),
     make("div", { class: "sofar" }, make("span", { class: "label" }, "text so far"), parts.text, parts.count, parts.slider),
     make("div", { class: "stage" }, ...(parts.machine ? [make("div", { class: "left" }, parts.where, parts.machine.box, parts.walk)] : []),
-      make("div", { class: "right" }, columnNames(), parts.rows, parts.more)),
+      make("div", { class: "right" }, columnNames(), parts.rows, make("p", { class: "legend" }, ...legend(), parts.more), parts.result)),
     make("footer", {}, parts.why,
       make("div", { class: "controls" }, parts.first, parts.back, parts.next, parts.last, parts.play,
         make("label", {}, parts.bytes, " byte view"), parts.facts)),
@@ -96,8 +103,14 @@ function arrange(parts) {
 }
 
 function columnNames() {
-  return make("p", { class: "columns", "aria-hidden": "true" }, make("span", {}, "token"), make("span", {}),
+  return make("p", { class: "columns", "aria-hidden": "true" }, make("span", {}, "token"),
+    make("span", { class: "axis" }, ...["0", "50", "100 %"].map((mark) => make("span", {}, mark))),
     make("span", {}, "before"), make("span", {}, "after"));
+}
+
+function legend() {
+  const kinds = [["before", "before the mask"], ["after", "after"], ["blocked", "✕ blocked"]];
+  return [make("span", {}, "▶ drawn next"), ...kinds.map(([kind, what]) => make("span", {}, make("i", { class: `swatch ${kind}` }), what))];
 }
 
 // As many rows as the fullest step needs, made once: stepping fills them anew and moves nothing.
@@ -105,11 +118,10 @@ function buildSlots(trace, list) {
   const count = Math.max(1, ...trace.steps.map((step) => step.candidates.length));
   return Array.from({ length: count }, () => {
     const slot = {
-      label: make("span", { class: "token" }), before: make("i", { class: "before" }), after: make("i", { class: "after" }),
+      label: make("span", { class: "token" }), track: make("span", { class: "track" }),
       was: make("span", { class: "was" }), is: make("span", { class: "is" }),
     };
-    slot.row = make("button", { type: "button", class: "row" }, slot.label,
-      make("span", { class: "track" }, slot.before, slot.after), slot.was, slot.is);
+    slot.row = make("button", { type: "button", class: "row" }, slot.label, slot.track, slot.was, slot.is);
     list.append(make("li", {}, slot.row));
     return slot;
   });
@@ -119,17 +131,27 @@ function buildSlots(trace, list) {
 
 function makePlayer(trace, view) {
   const last = trace.steps.length, bytes = layOutBytes(trace);
-  const at = { step: 0, byte: 0, picked: null, timer: 0, frame: 0 };
+  const at = { step: 0, byte: 0, picked: null, timer: 0, frame: 0, pressed: -HURRY_MS };
   const lengthOf = (step) => trace.steps[step]?.path.length ?? 0;
 
+  // Who presses keys faster than the pictures move, or jumps, gets each picture at once.
   function go(step, byte = 0, moves = []) {
     cancelAnimationFrame(at.frame);
-    Object.assign(at, { step: Math.min(Math.max(step, 0), last), byte, picked: null });
-    const { root } = view;
-    Object.assign(root.dataset, { step: at.step, byte: at.byte, steps: last, state: stateAt(trace, at) ?? "" });
+    const { root } = view, now = performance.now();
+    const hurried = root.dataset.moving === "yes" || now - at.pressed < HURRY_MS || !moves.length;
+    Object.assign(at, { step: Math.min(Math.max(step, 0), last), byte, picked: null, pressed: moves.length ? now : at.pressed });
+    Object.assign(root.dataset, { step: at.step, byte: at.byte, steps: last, state: stateAt(trace, at) ?? "", snap: hurried ? "yes" : "no" });
     drawText(trace, view, at);
-    if (view.machine && moves.length && !matchMedia("(prefers-reduced-motion: reduce)").matches) glide(moves, drawRest);
+    if (view.machine && !hurried && !matchMedia("(prefers-reduced-motion: reduce)").matches) glide(moves, drawRest);
     else drawRest();
+  }
+
+  // The same position again, in a window of another size.
+  function redraw() {
+    if (view.root.dataset.moving === "yes") return;
+    view.root.dataset.snap = "yes";
+    drawText(trace, view, at);
+    drawRest();
   }
 
   function drawRest() {
@@ -143,12 +165,14 @@ function makePlayer(trace, view) {
   function drawMachine() {
     const { machine } = view;
     if (!machine) return;
+    fit(machine);
     const walked = bytes[at.step]?.[at.byte - 1] ?? (at.byte === 0 ? bytes[at.step - 1]?.at(-1) : null);
     const chosen = at.picked ?? currentCandidate(trace, at);
     const start = trace.steps[at.step]?.state ?? stateAt(trace, at);
     markMachine(machine, stateAt(trace, at), chosen ? stopsOf(start, chosen.path) : [], chosen?.allowed === false && chosen.kind === "text");
     if (walked) putMarker(machine, between(machine, walked.from, walked.to, walked.end), isInside(walked.state));
     else putMarker(machine, null, false);
+    follow(machine, walked && isInside(walked.state) ? machine.marker : machine.state(stateAt(trace, at)));
   }
 
   // The marker walks the bytes one after another; the bars change when it has arrived.
@@ -162,6 +186,7 @@ function makePlayer(trace, view) {
       if (done >= moves.length) return then();
       const t = done % 1, eased = t * t * (3 - 2 * t);
       putMarker(view.machine, between(view.machine, move.from, move.to, move.start + (move.end - move.start) * eased), true);
+      follow(view.machine, view.machine.marker);
       at.frame = requestAnimationFrame(tick);
     };
     at.frame = requestAnimationFrame(tick);
@@ -184,6 +209,7 @@ function makePlayer(trace, view) {
   function pick(candidate) {
     pause();
     at.picked = candidate;
+    view.root.dataset.snap = "yes";
     drawRest();
   }
 
@@ -201,7 +227,7 @@ function makePlayer(trace, view) {
     showPlaying(view, false);
   }
 
-  return { go: (step) => { pause(); go(step); }, next: () => { pause(); next(); }, back, play, pause, last };
+  return { go: (step) => { pause(); go(step); }, next: () => { pause(); next(); }, back, play, pause, redraw, stay: () => go(at.step, at.byte), last };
 }
 
 function showPlaying(view, playing) {
@@ -223,18 +249,6 @@ function currentCandidate(trace, at) {
 
 // ---------------------------------------------------------------- drawing one position
 
-const percent = (p) => (p === 0 ? "0 %" : p < 0.001 ? "< 0.1 %" : p < 0.0095 ? `${(100 * p).toFixed(1)} %` : `${Math.round(100 * p)} %`);
-
-function tokenBlock(step, extra = "") {
-  return make("span", { class: `block${step.is_eos ? " eos" : ""}${extra}` }, ...labelOf(step));
-}
-
-// A token's label: without the sign of EOS, which the style sheet draws, and with each ⟨F0⟩ as a byte in its box.
-function labelOf({ label }) {
-  return label.replace(/^■ /, "").split(/(⟨[89A-F][0-9A-F]⟩)/).filter(Boolean)
-    .map((piece) => (/^⟨..⟩$/.test(piece) ? byteBox(parseInt(piece.slice(1, 3), 16), false) : piece));
-}
-
 // What the tokens spell, where a block alone does not show it: a character cut into bytes.
 function spelled(trace, at) {
   const moves = trace.steps.slice(0, at.step).flatMap((step) => step.path).concat(trace.steps[at.step]?.path.slice(0, at.byte) ?? []);
@@ -244,9 +258,11 @@ function spelled(trace, at) {
 
 function drawText(trace, view, at) {
   const done = trace.steps.slice(0, at.step).map((step, i) => tokenBlock(step, i === at.step - 1 ? " newest" : ""));
-  const half = at.byte ? [make("span", { class: "block half" }, ...trace.steps[at.step].path.map((m, i) => byteBox(m.byte, i < at.byte)))] : [];
+  const pending = at.byte || view.bytes.checked ? trace.steps[at.step]?.path ?? [] : [];
+  const half = pending.length ? [make("span", { class: "block half" }, ...pending.map((m, i) => byteBox(m.byte, progress(i, at, view))))] : [];
   view.text.replaceChildren(...done, ...half, make("span", { class: "caret" }), make("span", { class: "spelled" }, spelled(trace, at)));
   view.text.scrollLeft = view.text.scrollWidth;
+  markCut(view);
   view.count.textContent = `step ${at.step} / ${trace.steps.length}`;
   view.slider.value = at.step;
   view.slider.setAttribute("aria-valuetext", `step ${at.step} of ${trace.steps.length}`);
@@ -254,28 +270,35 @@ function drawText(trace, view, at) {
   view.next.disabled = view.last.disabled = at.step === trace.steps.length;
 }
 
+// Whether the byte at `index` of the token has been walked, or is next.
+const progress = (index, at, view) => (index < at.byte ? "done" : index === at.byte && view.bytes.checked ? "pending" : "");
+
+const markCut = ({ text }) => text.classList.toggle("cut", text.scrollLeft > 1);
+
 function drawCandidates(trace, view, at, pick) {
   const step = trace.steps[at.step], candidates = step?.candidates ?? [];
-  const widest = Math.max(...candidates.map((c) => Math.max(c.before, c.after)), 0.001);
   view.slots.forEach((slot, i) => {
     const candidate = candidates[i];
     slot.row.disabled = !candidate;
     slot.row.onclick = candidate ? () => pick(candidate) : null;
-    fillSlot(slot, candidate, Boolean(candidate) && candidate.token_id === step.token_id, at.picked ?? currentCandidate(trace, at), widest);
+    fillSlot(slot, candidate, Boolean(candidate) && candidate.token_id === step.token_id, at.picked ?? currentCandidate(trace, at));
   });
+  const shown = view.slots.find((slot) => slot.row.classList.contains("shown"))?.row;
+  if (shown) view.rows.scrollTop = Math.min(Math.max(view.rows.scrollTop, shown.offsetTop + shown.offsetHeight - view.rows.clientHeight), shown.offsetTop);
   const hidden = trace.vocabulary_size - candidates.length;
-  const more = hidden > 0 ? ` · and ${hidden.toLocaleString("en")} more` : "";
-  view.more.textContent = step ? `▶ is drawn next${more}` : "\u00a0";
+  view.more.textContent = step && hidden > 0 ? `and ${hidden.toLocaleString("en")} more` : "";
+  view.root.classList.toggle("ended", !step);
+  view.result.replaceChildren(...(step ? [] : wholeResult(trace)));
 }
 
-function fillSlot(slot, candidate, drawn, shown, widest) {
+function fillSlot(slot, candidate, drawn, shown) {
   const asked = candidate?.logit !== null || candidate?.before !== 1;
   slot.row.className = ["row", candidate?.kind, candidate && !candidate.allowed && "blocked", drawn && "drawn",
     candidate && candidate === shown && "shown"].filter(Boolean).join(" ");
   slot.label.replaceChildren(...(candidate ? labelOf(candidate) : []));
   slot.label.title = candidate?.label ?? "";
-  slot.before.style.width = candidate && asked ? `${(100 * candidate.before) / widest}%` : "0";
-  slot.after.style.width = candidate ? `${(100 * candidate.after) / widest}%` : "0";
+  slot.label.classList.toggle("faint", FAINT.test(candidate?.label ?? ""));
+  slot.track.replaceChildren(...(candidate ? bars(asked ? candidate.before : 0, candidate.after) : []));
   slot.was.textContent = candidate ? (asked ? percent(candidate.before) : "not asked") : "";
   slot.is.textContent = !candidate ? "" : candidate.allowed ? percent(candidate.after) : "✕";
   if (candidate?.allowed === false) slot.is.append(make("span", { class: "hidden" }, "blocked"));
@@ -288,24 +311,18 @@ function drawSentences(trace, view, at) {
   const inside = isInside(stateAt(trace, at) ?? ""), drawn = view.machine?.state(stateAt(trace, at));
   const where = [inside && "inside a character", accepting && "accepting", !inside && !drawn && "not drawn"].filter(Boolean);
   view.where.replaceChildren("state ", make("b", {}, stateAt(trace, at) ?? "–"), ...where.map((what) => ` · ${what}`));
-  view.walk.replaceChildren(...(candidate && step.state ? walkOf(step.state, candidate, at) : ["\u00a0"]));
+  view.walk.replaceChildren(...(candidate && step.state ? walkOf(step.state, candidate, at, view) : ["\u00a0"]));
   view.why.replaceChildren(...withCode(step ? reason(step, candidate, at) : ending(trace)));
   view.facts.replaceChildren(...withCode(step ? facts(trace, step) : "\u00a0"));
+  view.facts.title = view.facts.textContent;
   view.live.textContent = `Step ${at.step} of ${trace.steps.length}${step?.state ? `, state ${stateAt(trace, at)}` : ""}. ${view.why.textContent}`;
 }
 
 // A part that scrolls must be reachable by key; one that does not should be no stop on the way.
 function keepReachable(view) {
-  for (const part of [view.text, view.machine?.box, view.walk, view.why].filter(Boolean)) {
+  for (const part of [view.pattern, view.text, view.machine?.box, view.walk, view.why, view.result].filter(Boolean)) {
     part.tabIndex = part.scrollWidth > part.clientWidth + 1 || part.scrollHeight > part.clientHeight + 1 ? 0 : -1;
   }
-}
-
-// What stands between backticks is a token or bytes: set in mono on a block, as in the text.
-function withCode(sentence) {
-  const pieces = sentence.split("`");
-  const code = (piece) => make("code", { class: piece.startsWith("■ ") && "eos" }, ...labelOf({ label: piece }));
-  return pieces.length % 2 ? pieces.map((piece, i) => (i % 2 ? code(piece) : piece)) : [sentence];
 }
 
 // Why the shown token lives or dies; of its own accord, first why the model did not get its favourite.
@@ -318,9 +335,8 @@ function reason(step, candidate, at) {
 const unconstrained = (step) => `No constraint: every token may follow. \`${step.label}\` is drawn with probability ${percent(step.probability)}.`;
 
 // s1 .→ s2 5→ s3: the states between the bytes of a token.
-function walkOf(start, candidate, at) {
-  const done = at.picked ? 0 : at.byte;
-  const moves = candidate.path.flatMap((move, i) => [" ", byteBox(move.byte, i < done), " → ",
+function walkOf(start, candidate, at, view) {
+  const moves = candidate.path.flatMap((move, i) => [" ", byteBox(move.byte, at.picked ? "" : progress(i, at, view)), " → ",
     move.state === "dead" ? make("b", { class: "dead" }, "✕") : make("b", {}, move.state)]);
   return [make("b", {}, start), ...moves];
 }
@@ -343,22 +359,35 @@ function ending(trace) {
 function listen(view, player) {
   const { root } = view;
   const on = (node, action) => node.addEventListener("click", action);
-  const toggleHelp = () => { view.keys.hidden = !view.keys.hidden; };
+  const toggleHelp = () => showHelp(view, view.keys.hidden);
+  const toggleFull = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
+  view.full.hidden = !document.fullscreenEnabled; // an iPhone has none
   on(view.first, () => player.go(0));
   on(view.back, player.back);
   on(view.next, player.next);
   on(view.last, () => player.go(player.last));
   on(view.play, player.play);
   on(view.help, toggleHelp);
-  on(view.full, () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen()));
+  on(view.full, toggleFull);
+  view.bytes.addEventListener("change", player.stay);
+  view.text.addEventListener("scroll", () => markCut(view));
   view.slider.addEventListener("input", () => player.go(Number(view.slider.value)));
   const actions = {
-    ArrowRight: player.next, ArrowLeft: player.back, Home: () => player.go(0), End: () => player.go(player.last),
-    " ": player.play, b: () => view.bytes.click(), "?": toggleHelp,
+    ArrowRight: player.next, ArrowLeft: player.back, PageDown: player.next, PageUp: player.back,
+    Home: () => player.go(0), End: () => player.go(player.last), " ": player.play, b: () => view.bytes.click(),
+    f: () => view.full.hidden || toggleFull(), t: () => view.theme.click(), "?": toggleHelp,
   };
-  root.addEventListener("keydown", (event) => onKey(event, actions));
+  root.addEventListener("keydown", (event) => {
+    if (event.key !== "?") showHelp(view, false);
+    onKey(event, actions);
+  });
   root.addEventListener("pointerdown", (event) => { if (!event.target.closest("button, input, label")) root.focus({ preventScroll: true }); });
   return followTheme(view);
+}
+
+function showHelp(view, shown) {
+  view.keys.hidden = !shown;
+  view.help.setAttribute("aria-expanded", String(shown));
 }
 
 // subtle: in a notebook the page has keys of its own (b inserts a cell, d d deletes one). A key without Ctrl

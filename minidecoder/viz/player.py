@@ -1,9 +1,9 @@
 """A run to step through: in a notebook as a widget, elsewhere as one HTML file, by the same module.
 
-    show(run.trace)                        # in JupyterLab
-    save(run.trace, "price.html")          # opens by double-click, without kernel or network
+    show(run)                              # in JupyterLab; a run or its trace
+    save(run, "price.html")                # opens by double-click, without kernel or network
 
-The trace and the drawn machine are sent once; `machine.mjs` and `player.mjs` do the rest. Where there is
+The trace and the drawn machine are sent once; the three `.mjs` files do the rest. Where there is
 no widget, the picture and the table of `Player`'s mime bundle remain.
 
 Left out: anything that needs a kernel. Cost: one drawing, and a page of 40 KB plus the trace.
@@ -12,16 +12,17 @@ Left out: anything that needs a kernel. Cost: one drawing, and a page of 40 KB p
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
-from minidecoder.errors import MissingDependencyError
-from minidecoder.lens.trace import Trace
+from minidecoder.errors import MissingDependencyError, UsageError
+from minidecoder.lens.trace import Machine, Trace
 from minidecoder.viz.graph import draw
 from minidecoder.viz.plots import top_candidates
 from minidecoder.viz.still import still_svg, still_text
@@ -30,22 +31,41 @@ from minidecoder.viz.theme import css_variables
 __all__ = ["save", "show"]
 
 ROWS: Final = 15
+_SAID_BY_CSS: Final = (
+    r' (font-family="[^"]*"|fill="[^"]*"|stroke="[^"]*"|stroke-width="1.5"|text-anchor="middle"'
+    r'|font-size="14(.00)?")'
+)
 _HERE: Final = files("minidecoder.viz")
 
 
-def show(trace: Trace) -> Any:
-    """The player of a trace as a widget, whose keys are ← → Home End, Space, b and ?.
+class _HasTrace(Protocol):
+    @property
+    def trace(self) -> Trace: ...
 
-    Raises `MissingDependencyError` where anywidget is not installed, or nothing can draw the machine.
+
+def show(run: Trace | _HasTrace) -> Any:
+    """The player of a run, or of its trace, as a widget, whose keys are ← → Home End, Space, b, f, t and ?.
+
+    Raises `UsageError` for anything without a trace, `MissingDependencyError` where anywidget is not
+    installed, or nothing can draw the machine.
     """
-    return _player_class()(trace)
+    return _player_class()(_trace_of(run))
 
 
-def save(trace: Trace, path: str | Path) -> Path:
+def save(run: Trace | _HasTrace, path: str | Path) -> Path:
     """Write the player as one self-contained HTML file; its path comes back."""
     path = Path(path)
-    path.write_text(_page(trace), encoding="utf-8")
+    path.write_text(_page(_trace_of(run)), encoding="utf-8")
     return path
+
+
+def _trace_of(run: Trace | _HasTrace) -> Trace:
+    trace = getattr(run, "trace", run)
+    if not isinstance(trace, Trace):
+        raise UsageError(
+            f"the player shows what generate() gave back, or its .trace, not a {type(run).__name__}"
+        )
+    return trace
 
 
 @cache
@@ -72,7 +92,7 @@ def _player_class() -> type[Any]:
             bundle = super()._repr_mimebundle_(**kwargs)
             if bundle is None:
                 return None
-            picture = still_svg(self.trace, self.recording["svg"])
+            picture = still_svg(self.trace, _machine_svg(self.trace))
             return {**bundle[0], "image/svg+xml": picture, "text/plain": still_text(self.trace)}, bundle[1]
 
     return Player
@@ -81,19 +101,33 @@ def _player_class() -> type[Any]:
 def _recording(trace: Trace) -> dict[str, Any]:
     """What the page needs: of each step only the candidates that get a bar."""
     steps = tuple(replace(step, candidates=tuple(top_candidates(step, ROWS))) for step in trace.steps)
-    # Six digits are more than a bar shows, and make the page smaller by a tenth.
-    data = json.loads(
-        replace(trace, steps=steps).to_json(), parse_float=lambda text: float(f"{float(text):.6g}")
-    )
-    return {"trace": data, "svg": _machine_svg(trace)}
+    sent = replace(trace, machine=_visited(trace), steps=steps)  # the picture has the rest of the machine
+    # Four digits are more than a bar shows, and as pairs the moves take half: a long run stays under 500 KB.
+    data = json.loads(sent.to_json(), parse_float=lambda text: float(f"{float(text):.4g}"))
+    for part in (part for step in data["steps"] for part in (step, *step["candidates"])):
+        part["path"] = [[move["byte"], move["state"]] for move in part["path"]]
+        part.pop("drawn", None)
+    return {"trace": data, "svg": _slim(_machine_svg(trace))}
+
+
+def _slim(svg: str) -> str:
+    """The picture without what the style sheet says for all of it: fonts, lines, and one theme's colours."""
+    return re.sub(r"<[^>]*>", lambda tag: re.sub(_SAID_BY_CSS, "", tag[0]), svg)
 
 
 def _machine_svg(trace: Trace) -> str:
     if trace.machine is None:
         return ""
-    names = {state.name for state in trace.machine.states}
-    visited = {stop for step in trace.steps for stop in (step.state, *(move.state for move in step.path))}
-    return draw(trace.machine, keep=sorted(names.intersection(filter(None, visited)))).svg
+    visited = _visited(trace)
+    return draw(trace.machine, keep=[state.name for state in visited.states] if visited else ()).svg
+
+
+def _visited(trace: Trace) -> Machine | None:
+    """The states that the run went through, without their edges."""
+    if trace.machine is None:
+        return None
+    names = {stop for step in trace.steps for stop in (step.state, *(move.state for move in step.path))}
+    return Machine(tuple(state for state in trace.machine.states if state.name in names), ())
 
 
 def _source(name: str) -> str:
@@ -101,7 +135,7 @@ def _source(name: str) -> str:
 
 
 def _module() -> str:
-    return _source("machine.mjs") + _source("player.mjs")
+    return "".join(map(_source, ("machine.mjs", "tokens.mjs", "player.mjs")))
 
 
 def _style() -> str:
@@ -110,7 +144,7 @@ def _style() -> str:
 
 def _page(trace: Trace) -> str:
     # subtle: inside a script element only `<` can end it or open a comment; JSON may always write it \u003c.
-    data = json.dumps(_recording(trace), separators=(",", ":")).replace("<", "\\u003c")
+    data = json.dumps(_recording(trace), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     parts = {
         "title": escape(f"{trace.pattern or 'A run'} – minidecoder player"),
         "style": _style(),

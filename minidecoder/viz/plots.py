@@ -61,8 +61,11 @@ def logits_before_after(
     """Bars of the likeliest tokens before (grey) and after (blue) the mask, probabilities at temperature 1.
 
     `title`: another sentence than the finding. With `vocabulary_size` a last line says how many tokens
-    are not shown. Raises `UsageError` for fewer than one row.
+    are not shown. Raises `UsageError` for fewer than one row, and for what is no step of a trace.
     """
+    if not isinstance(trace_step, TraceStep):
+        given = type(trace_step).__name__
+        raise UsageError(f"a figure shows one step of a trace, such as run.trace.steps[0], not a {given}")
     if rows < 1:
         raise UsageError(f"rows={rows}: a figure has at least one row")
     try:
