@@ -18,8 +18,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from exercises.checks import Check, Wrong
+from minidecoder.lens.labels import show_char
 
-__all__ = ["Outcome", "card", "explain"]
+__all__ = ["Outcome", "card", "explain", "visible"]
 
 _INDENT = " " * 4
 _LABEL = 16
@@ -86,9 +87,14 @@ def _row(outcome: Outcome, first_wrong: Outcome | None, width: int) -> list[str]
 def _field(label: str, text: str, width: int) -> Iterator[str]:
     pieces = text.split("\n") if label in _AS_TYPED else [" ".join(text.split())]
     for piece in pieces:
-        for line in _wrap(piece, max(20, width - len(_INDENT) - _LABEL)):
+        for line in _wrap(visible(piece), max(20, width - len(_INDENT) - _LABEL)):
             yield f"{_INDENT}{label:{_LABEL}}{line}".rstrip()
             label = ""
+
+
+def visible(text: str) -> str:
+    """A student's text on one line, where a terminal obeys nothing in it: `\\x1b`, not an escape code."""
+    return "".join(char if char == " " else show_char(char) for char in text)
 
 
 def _wrap(text: str, width: int) -> list[str]:

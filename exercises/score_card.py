@@ -21,7 +21,7 @@ from typing import Any, Final, NamedTuple
 import pytest
 
 from exercises.checks import Wrong, check_of
-from exercises.feedback import Outcome, card, explain
+from exercises.feedback import Outcome, card, explain, visible
 from exercises.grading import Workers, outcome_of
 
 _WIDEST: Final = 88
@@ -90,7 +90,7 @@ def _file_of(item: pytest.Item) -> _File:
     call: Any = getattr(item, "callspec", None)
     file: _File = call.params["solution"] if call else files[0]
     if not file.path.is_file():
-        raise pytest.UsageError(f"there is no file {file.path} to grade")
+        raise pytest.UsageError(f"there is no file {visible(str(file.path))} to grade")
     return file
 
 
@@ -182,10 +182,11 @@ def _cards(graded: Sequence[_Graded], *, in_part: bool) -> list[str]:
     lines: list[str] = []
     for (title, file), outcomes in together.items():
         part = " · some of the checks" if in_part else ""
-        heading = f"{title} · {file.shown}{part}"
+        shown = visible(file.shown)
+        heading = f"{title} · {shown}{part}"
         fits = len(heading) <= _width()
         lines += ["", *([] if fits else [f"{title}{part}"])]
-        lines += card(heading if fits else file.shown, outcomes, width=_width())
+        lines += card(heading if fits else shown, outcomes, width=_width())
     return lines + (_table(by_file) if len(by_file) > 1 else [])
 
 
@@ -193,12 +194,12 @@ def _table(by_file: dict[_File, list[Outcome]]) -> list[str]:
     lines = ["", "All files"]
     for file, outcomes in by_file.items():
         got, most = sum(o.points for o in outcomes), sum(o.check.points for o in outcomes)
-        lines.append(f"  {got:2} of {most}  {file.shown}")
+        lines.append(f"  {got:2} of {most}  {visible(file.shown)}")
     return lines
 
 
 def _markup(line: str) -> dict[str, bool]:
-    sign = line.strip()[:1]
+    sign = line[2:3] if line.startswith("  ") else ""  # a check's own row: not what a student printed
     bold = line.startswith(("Exercise", "Task", "Score", "All files", "nothing"))
     return {"green": sign == "✓", "red": sign == "✗", "bold": bold}
 

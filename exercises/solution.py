@@ -10,11 +10,11 @@ new one. Left out: memory limits and hostile code. Cost: about 0.3 s to start, 0
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import os
 import pickle
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -23,12 +23,15 @@ from pathlib import Path
 from typing import IO, Any, Final, NoReturn
 
 from exercises.checks import Call, Check, Lines, Task, Wrong
+from exercises.worker import ANSWER_CHARACTERS, PRINTED_CHARACTERS, parsed
 
 __all__ = ["Solution", "Worker"]
 
 _ROOT: Final = Path(__file__).resolve().parent.parent
 _SHOWN: Final = 200  # characters of a value
 _SHOWN_LINES: Final = 5  # of what was printed
+_LINE_BYTES: Final = 5 * ANSWER_CHARACTERS  # a line without an end must not fill our memory
+_WAITING: Final = 100  # nor must lines without end: they wait in the pipe
 
 
 class Worker:
@@ -62,21 +65,24 @@ class Worker:
         return self._reply(deadline)
 
     def stop(self) -> None:
-        """End the process, whatever it is doing."""
+        """End the process and those it started, whatever they are doing."""
         if self._process is not None:
-            self._process.kill()
+            _kill_with_children(self._process)
             self._process.wait()
-            for pipe in (self._process.stdin, self._process.stdout):
-                with contextlib.suppress(OSError):  # bytes left over for a process that is gone
-                    pipe.close()  # type: ignore[union-attr]
+            assert self._process.stdin is not None
+            with contextlib.suppress(OSError):  # bytes left over for a process that is gone
+                self._process.stdin.close()
+            # subtle: `_read` closes the other pipe. Whoever escaped may hold it open, and we would wait.
             self._process = None
 
     def _start(self, deadline: float, seconds: float) -> dict[str, Any] | None:
         """Start the process and let it import the file; what is wrong, where that never ends well."""
         self._spawn()
         try:
-            self._reply(deadline)
-            return None
+            kind = self._reply(deadline)["kind"]
+            if kind in ("load", "loaded"):
+                return None  # what is wrong with the file, the worker says at each call
+            trouble = f"Importing it {_GARBLED}."
         except TimeoutError:
             trouble = f"Importing it was not over after {seconds:g} seconds."
         except EOFError:
@@ -99,9 +105,14 @@ class Worker:
             self.stand_in,
         ]
         self._process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # a process group of its own, for `_kill_with_children`
         )
-        self._messages = queue.Queue()
+        self._messages = queue.Queue(_WAITING)
         assert self._process.stdout is not None
         reader = threading.Thread(target=_read, args=(self._process.stdout, self._messages), daemon=True)
         reader.start()
@@ -115,28 +126,34 @@ class Worker:
                 raise TimeoutError from None
             if line is None:
                 raise EOFError
-            message = _parse(line)
-            if "printed" not in message:
+            message = parsed(line)
+            if message["kind"] != "printed":
                 return message
-            self.printed += message["printed"]
+            self.printed = (self.printed + message["text"])[:PRINTED_CHARACTERS]
+
+
+def _kill_with_children(process: subprocess.Popen[bytes]) -> None:
+    if sys.platform == "win32":
+        command = ["taskkill", "/F", "/T", "/PID", str(process.pid)]
+        with contextlib.suppress(OSError):
+            subprocess.run(command, capture_output=True, check=False)
+    else:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # no one is left
+            os.killpg(process.pid, signal.SIGKILL)
+    process.kill()
 
 
 def _read(pipe: IO[bytes], messages: queue.Queue[bytes | None]) -> None:
     # A pipe cannot be read with a time limit on every system; a queue that a thread fills can.
-    try:
-        for line in pipe:
-            messages.put(line)
-    except (OSError, ValueError):  # closed while we read
-        pass
-    messages.put(None)
-
-
-def _parse(line: bytes) -> dict[str, Any]:
-    try:
-        message = ast.literal_eval(line.decode())
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
-        return {"kind": "unreadable"}  # nested beyond all sense, or a float that has no literal
-    return message if isinstance(message, dict) else {"kind": "unreadable"}
+    held = b""
+    with pipe, contextlib.suppress(OSError, queue.Full):
+        while len(held) <= _LINE_BYTES and (piece := os.read(pipe.fileno(), 1 << 16)):
+            *lines, held = (held + piece).split(b"\n")
+            for line in lines:
+                messages.put(line, timeout=60)  # Full: nobody asks any more, or not for long
+        if held:
+            messages.put(b"", timeout=60)  # no message: garbled
+        messages.put(None, timeout=60)
 
 
 class Solution:
@@ -162,6 +179,9 @@ class Solution:
             self._give_up(call, "ended the whole Python process instead of returning")
         finally:
             self._left -= time.monotonic() - started
+        if reply["kind"] in ("garbled", "loaded", "printed"):
+            self._worker.stop()  # what else is in the pipe, nobody knows
+            self._give_up(call, f"no answer: your code {_GARBLED}")
         return self._checked(reply, call)
 
     def refute(self, call: Call, yours: str, *, hint: str | None = None) -> NoReturn:
@@ -218,6 +238,7 @@ class Solution:
         return bool(reply.get("value", self._last) != self._last)
 
 
+_GARBLED: Final = "wrote into the pipe that carries its answers to the checks"
 _MEMORY: Final = (
     "In a new Python process this call gives another answer, so your code remembers something from earlier "
     "calls. Look for a global variable, or a list or dict as a default argument."
@@ -244,8 +265,8 @@ def _without_answer(reply: dict[str, Any], file: str, task: Task, call: Call) ->
         ]
         return Wrong([*lines, ("Expected", f"def {task.signature}")], kind="form")
     if kind == "changed":
-        text = f"your code changes its argument `{task.argument_names[reply['argument']]}`, which belongs to "
-        text += "the caller. Work on a copy."
+        name = dict(enumerate(task.argument_names)).get(reply["argument"], "?")
+        text = f"your code changes its argument `{name}`, which belongs to the caller. Work on a copy."
         return Wrong([("Call", task.function + call.shown), ("Side effect", text)], kind="form")
     return Wrong([("To do", f"not written yet: {task.function}, about {task.lines} lines.")], kind="to do")
 

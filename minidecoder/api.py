@@ -12,16 +12,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import NamedTuple
 
 from minidecoder.decoding.constraint import Constraint, compiled_once
 from minidecoder.decoding.language_model import LanguageModel, TextModel
 from minidecoder.decoding.loop import Step, decode
+from minidecoder.decoding.matcher import Matcher
 from minidecoder.decoding.sampling import GREEDY, Sampler, Sampling
-from minidecoder.errors import UsageError
+from minidecoder.errors import ModelError, UsageError
 from minidecoder.lens.trace import Trace, TraceRecorder
 from minidecoder.regex.compiler import Dialect, Match, compile_dfa
 from minidecoder.regex.limits import MAX_STATES, TIMEOUT_S, Limits
 from minidecoder.regex.utf8 import lower_to_bytes
+from minidecoder.tokens.checks import check_type, real_number, utf8_bytes, whole_number
 from minidecoder.tokens.token_index import build_index
 from minidecoder.tokens.vocabulary import Vocabulary
 
@@ -38,19 +41,23 @@ def compile_regex(
     timeout_s: float = TIMEOUT_S,
 ) -> Constraint:
     """The constraint "the text matches `pattern`", as `re.fullmatch` means it; `match="search"`: some part
-    of the text does; `dialect="ecma"`: the patterns of JSON Schema.
+    of the text does; `dialect="ecma"`: the patterns of JSON Schema. `max_states`, `timeout_s` limit the
+    compiling; a constraint that was compiled before is returned whatever the limits.
 
     Raises `RegexSyntaxError` or `UnsupportedFeatureError` with the position, `ConstraintTooLargeError`
     with the limit, `UnsatisfiableConstraintError` where the vocabulary cannot spell any match.
     """
-    if not isinstance(pattern, str):
-        raise UsageError(f"the pattern must be a str, not {type(pattern).__name__}")
+    for name, text in (("the pattern", pattern), ("dialect", dialect), ("match", match)):
+        check_type(text, str, name)
+    check_type(vocabulary, Vocabulary, "vocabulary", "Vocabulary.from_tokens([...], eos=...) gives one")
+    limits = Limits(whole_number(max_states, "max_states"), real_number(timeout_s, "timeout_s"))
 
     def compile_() -> Constraint:
-        limits = Limits(max_states, timeout_s)
         characters = compile_dfa(pattern, dialect=dialect, match=match, limits=limits)
         automaton = lower_to_bytes(characters, limits)
-        return Constraint(pattern, vocabulary, characters, automaton, build_index(automaton, vocabulary))
+        return Constraint(
+            pattern, vocabulary, characters, automaton, build_index(automaton, vocabulary, limits)
+        )
 
     return compiled_once(("regex", pattern, dialect, match), vocabulary, compile_)
 
@@ -96,17 +103,15 @@ def generate(
 ) -> Run:
     """Run the model until EOS or `max_tokens`. Without a constraint, `vocabulary` (or the model's own) says
     what ids mean and which end the text. Errors: those of `stream`."""
-    matcher = None if constraint is None else constraint.matcher()
-    prompt_ids = _prompt_ids(model, prompt)
-    vocabulary = _vocabulary(model, constraint, vocabulary)
-    recorder = TraceRecorder(vocabulary, constraint, prompt if isinstance(prompt, str) else "")
+    request = _checked(model, prompt, constraint, vocabulary, sampling)
+    recorder = TraceRecorder(request.vocabulary, constraint, prompt if isinstance(prompt, str) else "")
     kept = []
-    for step in decode(model, prompt_ids, vocabulary, matcher, Sampler(sampling), max_tokens):
+    for step in decode(model, *request, max_tokens):
         recorder.add(step)
         # The rows of logits are let go step by step: 1,000 tokens of 131,072 float64 would be 1 GB.
         kept.append(replace(step, draw=None))
-    trace = recorder.finish(matcher is None or matcher.is_accepting)
-    return Run(tuple(kept), vocabulary, constraint, tuple(prompt_ids), trace)
+    trace = recorder.finish(request.matcher is None or request.matcher.is_accepting)
+    return Run(tuple(kept), request.vocabulary, constraint, tuple(request.prompt_ids), trace)
 
 
 def stream(
@@ -120,25 +125,53 @@ def stream(
 ) -> Iterator[Step]:
     """The steps of `generate`, one by one as they happen, each with its rows of logits (`step.draw`).
 
-    Raises `UsageError` for a prompt the model cannot read or a negative `max_tokens`, `ModelError` for
-    logits of another width, NaN or +inf.
+    Raises `UsageError` for a prompt the model cannot read, ids outside of the vocabulary or a negative
+    `max_tokens`; `ModelError` for an encoded prompt that is no ids, logits of another width, NaN or +inf.
     """
-    matcher = None if constraint is None else constraint.matcher()
+    return decode(model, *_checked(model, prompt, constraint, vocabulary, sampling), max_tokens)
+
+
+class _Request(NamedTuple):
+    """What a caller asked for, checked, as `decode` takes it."""
+
+    prompt_ids: list[int]
+    vocabulary: Vocabulary
+    matcher: Matcher | None
+    sampler: Sampler
+
+
+def _checked(
+    model: LanguageModel,
+    prompt: str | Sequence[int],
+    constraint: Constraint | None,
+    vocabulary: Vocabulary | None,
+    sampling: Sampling,
+) -> _Request:
+    check_type(model, LanguageModel, "model", "an object with next_logits(token_ids)")
+    matcher = None if constraint is None else Matcher(constraint)
     vocabulary = _vocabulary(model, constraint, vocabulary)
-    return decode(model, _prompt_ids(model, prompt), vocabulary, matcher, Sampler(sampling), max_tokens)
+    if isinstance(prompt, str):
+        ids = _encoded(model, prompt, vocabulary)
+    else:
+        ids = vocabulary.check_ids(prompt, "the prompt, where it is no str,")
+    return _Request(ids, vocabulary, matcher, Sampler(sampling))
 
 
-def _prompt_ids(model: LanguageModel, prompt: str | Sequence[int]) -> list[int]:
-    if not isinstance(prompt, str):
-        return [int(token_id) for token_id in prompt]
+def _encoded(model: LanguageModel, prompt: str, vocabulary: Vocabulary) -> list[int]:
+    utf8_bytes(prompt, "the prompt")  # a lone surrogate is text that no tokenizer can read
     if prompt == "":
         return []
     if not isinstance(model, TextModel):
         raise UsageError(f"{type(model).__name__} has no encode(text), so the prompt must be token ids")
-    return model.encode(prompt)
+    try:
+        return vocabulary.check_ids(model.encode(prompt))
+    except UsageError as error:
+        raise ModelError(f"{type(model).__name__}.encode gave no ids of this vocabulary: {error}") from None
 
 
 def _vocabulary(model: LanguageModel, constraint: Constraint | None, given: Vocabulary | None) -> Vocabulary:
+    if given is not None:
+        check_type(given, Vocabulary, "vocabulary", "Vocabulary.from_tokens([...], eos=...) gives one")
     if constraint is not None:
         if given is not None and given.hash != constraint.vocabulary.hash:
             raise UsageError("the constraint was compiled for another vocabulary than the one given")

@@ -13,10 +13,8 @@ import json
 import re
 import shutil
 import struct
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from nbformat import NotebookNode
@@ -71,29 +69,32 @@ def add_machine(output: NotebookNode, svg: str, page: Any) -> None:
     _add(output, drawing.screenshot(), drawing.get_attribute("aria-label") or "")
 
 
-def add_player(output: NotebookNode, trace_json: str, page: Any) -> None:
-    """The player at the step where it has most to tell: the model's favourite is blocked, and why."""
-    from minidecoder.lens.trace import Trace
-    from minidecoder.viz import player
+def add_player(output: NotebookNode, widget: dict[str, Any], page: Any) -> None:
+    """The player at the step where it has most to tell: the model's favourite is blocked, and why.
 
-    trace = Trace.from_json(trace_json)
-    telling = next((i for i, step in enumerate(trace.steps) if step.favourite_blocked), len(trace.steps) // 2)
-    with tempfile.TemporaryDirectory() as folder:
-        page.goto(player.save(trace, Path(folder) / "player.html").as_uri())
-        for _ in range(telling):
-            page.keyboard.press("ArrowRight")
-        ids = [candidate.token_id for candidate in trace.steps[telling].candidates]
-        if trace.steps[telling].favourite in ids:
-            page.locator(".mdp .row").nth(ids.index(trace.steps[telling].favourite)).click()
-        page.mouse.move(0, 0)
-        page.evaluate("document.activeElement.blur()")
-        page.wait_for_timeout(500)
-        sentence = page.locator(".mdp .why").inner_text()
-        _add(
-            output,
-            page.locator(".mdp").screenshot(),
-            f"The player after {telling} of {len(trace.steps)} tokens. {sentence}",
-        )
+    `widget`: the state of the widget: its program, its style and the recording that it was given.
+    """
+    steps = widget["recording"]["trace"]["steps"]
+    telling = next((i for i, step in enumerate(steps) if step["favourite_blocked"]), len(steps) // 2)
+    data = json.dumps(widget["recording"]).replace("<", "\\u003c")
+    page.set_content(
+        f"<style>body {{ margin: 0 }} {widget['_css']}</style><main id='player'></main>"
+        f"<script type='module'>{widget['_esm']}\n"
+        f"const recording = {data};\n"
+        "render({ model: { get: () => recording }, el: document.getElementById('player') });</script>"
+    )
+    page.locator(".mdp").focus()
+    for _ in range(telling):
+        page.keyboard.press("ArrowRight")
+    ids = [candidate["token_id"] for candidate in steps[telling]["candidates"]]
+    if steps[telling]["favourite"] in ids:
+        page.locator(".mdp .row").nth(ids.index(steps[telling]["favourite"])).click()
+    page.mouse.move(0, 0)
+    page.evaluate("document.activeElement.blur()")
+    page.wait_for_timeout(500)
+    sentence = page.locator(".mdp .why").inner_text()
+    alt = f"The player after {telling} of {len(steps)} tokens. {sentence}"
+    _add(output, page.locator(".mdp").screenshot(), alt)
 
 
 def _add(output: NotebookNode, png: bytes, alt: str, scale: float = SCALE) -> None:

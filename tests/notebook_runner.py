@@ -239,14 +239,14 @@ def _diff(left: str, right: str) -> str:
 def write(path: Path) -> None:
     """Run a notebook and store its outputs, each picture also as a PNG that shows everywhere."""
     fresh = execute(read(path))
-    recordings = _recordings(fresh)
+    players = _players(fresh)
     with pictures.browser_page() as page:
         for output in (output for cell in code_cells(fresh) for output in cell.outputs):
             data = output.get("data", {})
             if PLOTLY in data:
                 pictures.add_chart(output, data[PLOTLY])
-            elif data.get(WIDGET, {}).get("model_id") in recordings:
-                pictures.add_player(output, recordings[data[WIDGET]["model_id"]], page)
+            elif data.get(WIDGET, {}).get("model_id") in players:
+                pictures.add_player(output, players[data[WIDGET]["model_id"]], page)
             elif SVG in data:
                 pictures.add_machine(output, data[SVG], page)
     nbformat.validate(tidy(fresh))
@@ -264,15 +264,11 @@ def signature_picture(notebook: NotebookNode) -> bytes | None:
     return None
 
 
-def _recordings(notebook: NotebookNode) -> dict[str, str]:
-    """The trace that each player was given, as JSON, by the id of its widget."""
+def _players(notebook: NotebookNode) -> dict[str, dict[str, Any]]:
+    """The state of each player, by the id of its widget."""
     widgets = notebook.metadata.get("widgets", {}).get("application/vnd.jupyter.widget-state+json", {})
     states = {name: model["state"] for name, model in widgets.get("state", {}).items()}
-    return {
-        name: json.dumps(state["recording"]["trace"])
-        for name, state in states.items()
-        if "recording" in state
-    }
+    return {name: state for name, state in states.items() if "recording" in state}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -22,6 +22,7 @@ def demo(smollm2: CausalLM, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     def no_network(*args: object) -> None:
         raise AssertionError("the demo must not open a connection")
 
+    monkeypatch.setenv("COLUMNS", "110")
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr("minidecoder.models.load_smollm2", lambda progress=None: smollm2)
 
@@ -83,11 +84,50 @@ def test_text_that_looks_like_markup_is_printed_as_it_is(demo) -> None:  # type:
     assert "[red]Hi[/red]" in out
 
 
+def test_control_characters_never_reach_the_terminal(demo) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = demo("--pattern", "a\x1b\\[2Jb|a b", "--prompt", "x\x07y\x1b[31m", "--max-tokens", "4")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert r"pattern      a\x1b\[2Jb|a b" in out
+
+
+def test_an_empty_answer_is_named(demo) -> None:  # type: ignore[no-untyped-def]
+    code, out, _ = demo("--pattern", "", "--prompt", "Say nothing.", "--max-tokens", "2")
+    assert code == 0
+    assert "pattern      (empty text)" in out
+    assert "✓ The answer matches the pattern: (empty text)" in out
+
+
+@pytest.mark.parametrize(
+    ("args", "line"),
+    [
+        (["--prompt", "A price?"], r"pattern      \[0-9\]\+.*\n +\(of the price example\)"),
+        (["review", "--pattern", "a"], r"prompt       Write.*\n +\(of the review example\)"),
+    ],
+)
+def test_half_a_question_is_completed_from_the_example_and_says_so(demo, args: list[str], line: str) -> None:  # type: ignore[no-untyped-def]
+    _, out, _ = demo(*args, "--max-tokens", "2")
+    assert re.search(line, out)
+    assert out.count("example)") == 1
+
+
+def test_a_whole_example_and_a_whole_question_need_no_such_note(demo) -> None:  # type: ignore[no-untyped-def]
+    for args in ([], ["--prompt", "Say a.", "--pattern", "a"]):
+        assert "example)" not in demo(*args, "--max-tokens", "2")[1]
+
+
+def test_the_first_line_says_how_long_loading_takes(demo) -> None:  # type: ignore[no-untyped-def]
+    err = demo("--max-tokens", "1")[2]
+    assert err.splitlines()[0].startswith(
+        "loading SmolLM2-135M-Instruct: some seconds, the first time half a minute"
+    )
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["--pattern", "(a"], "missing )"),
-        (["--pattern", r"\b"], "word boundary"),
+        (["--pattern", r"(a)\1"], "back-reference"),
         (["--pattern", "[^\\x00-\\U0010ffff]"], "no text at all"),
         (["--temperature", "-1"], "temperature"),
         (["--temperature", "warm"], "temperature"),
@@ -96,6 +136,8 @@ def test_text_that_looks_like_markup_is_printed_as_it_is(demo) -> None:  # type:
         (["--max-tokens", "many"], "max-tokens"),
         (["sandwich"], "sandwich"),
         (["--bogus"], "bogus"),
+        (["--prompt", "\udcff\udcfe"], "--prompt is not valid Unicode"),
+        (["--pattern", "a\udcff?"], "--pattern is not valid Unicode"),
     ],
 )
 def test_bad_input_is_one_clear_line_and_exit_code_2(demo, args: list[str], message: str) -> None:  # type: ignore[no-untyped-def]
@@ -120,7 +162,7 @@ def test_the_installed_model_needs_no_network(smollm2: CausalLM) -> None:
     """The whole command in a fresh process whose sockets cannot connect."""
     block = "import socket, sys, runpy\ndef refuse(*a): raise OSError('no network here')\nsocket.socket.connect = refuse\n"
     run = "sys.argv = ['minidecoder', 'demo']\nrunpy.run_module('minidecoder', run_name='__main__')"
-    environment = {**os.environ, "PYTHONIOENCODING": "utf-8"}
+    environment = {**os.environ, "COLUMNS": "110", "PYTHONIOENCODING": "utf-8"}
     done = subprocess.run(
         [sys.executable, "-c", block + run], capture_output=True, env=environment, check=False
     )

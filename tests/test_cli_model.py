@@ -95,3 +95,19 @@ def test_an_action_must_be_named(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         run()
     assert "install | where | remove" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "fault", [BrokenPipeError(32, "Broken pipe"), OSError(28, "No space left on device")]
+)
+def test_output_that_cannot_be_written_is_not_blamed_on_the_models_files(
+    monkeypatch: pytest.MonkeyPatch, fault: OSError
+) -> None:
+    def fails(*words: object, **settings: object) -> None:
+        raise fault
+
+    pretend(monkeypatch, None)
+    monkeypatch.setattr("builtins.print", fails)
+    with pytest.raises(OSError) as caught:  # noqa: PT011
+        run("where")
+    assert caught.value is fault

@@ -59,6 +59,18 @@ def test_without_a_constraint_nothing_is_blocked_and_eos_ends_the_text() -> None
     assert run.trace.machine is None
 
 
+def test_padding_is_never_drawn_even_without_a_constraint() -> None:
+    vocabulary = md.Vocabulary.from_tokens(["</s>", "a", "", "<sep>"], eos=0, special="<sep>", width=6)
+    padding = [9.0 if i in (2, 4, 5) else 0.0 for i in range(6)]
+    run = md.generate(TableModel(6, {(): padding}), [], vocabulary=vocabulary, max_tokens=1)
+    step = run.steps[0]
+    assert (step.token_id, step.allowed_count, step.favourite, step.favourite_blocked) == (0, 3, 2, True)
+    for seed in range(50):
+        sampling = md.Sampling(seed=seed)
+        free = md.generate(UniformModel(6), [], vocabulary=vocabulary, sampling=sampling, max_tokens=4)
+        assert set(free.token_ids) <= {0, 1, 3}
+
+
 def test_a_run_that_is_cut_says_so(price: md.Constraint) -> None:
     run = md.generate(UniformModel(9), [], constraint=price, max_tokens=2)
     assert (run.finish_reason, run.is_complete, len(run.steps)) == ("length", False, 2)

@@ -116,12 +116,44 @@ def test_fill_bitmask_writes_the_whole_row_and_refuses_another_shape(price: md.C
             price.matcher().fill_bitmask(wrong)
 
 
+@pytest.mark.parametrize("row", [None, [0], np.zeros(1, ">i4")])
+def test_a_mask_is_written_into_an_array_alone(price: md.Constraint, row: object) -> None:
+    with pytest.raises(md.UsageError, match="row must be"):
+        price.matcher().fill_bitmask(row)  # type: ignore[arg-type]
+
+
+def test_a_read_only_row_is_refused(price: md.Constraint) -> None:
+    with pytest.raises(md.UsageError, match="read-only"):
+        price.matcher().fill_bitmask(price.matcher().bitmask())
+
+
+@pytest.mark.parametrize("steps", [None, "1", 0.0, False])
+def test_going_back_takes_a_whole_number(price: md.Constraint, steps: object) -> None:
+    with pytest.raises(md.UsageError, match="whole number"):
+        price.matcher().rollback(steps)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", [None, 5, [49], [49, 300], ["1"], "\ud800"])
+def test_a_text_is_str_or_bytes(price: md.Constraint, text: object) -> None:
+    matcher = price.matcher()
+    with pytest.raises(md.UsageError, match="the text"):
+        matcher.accept_string(text)  # type: ignore[arg-type]
+    assert matcher.steps == 0
+    assert matcher.accept_string(bytearray(b"1"))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("constraint", [None, "[0-9]+"])
+def test_a_matcher_walks_a_constraint(constraint: object) -> None:
+    with pytest.raises(md.UsageError, match="compile_regex"):
+        md.Matcher(constraint)  # type: ignore[arg-type]
+
+
 def test_a_shared_mask_cannot_be_written(price: md.Constraint) -> None:
     with pytest.raises(ValueError, match="read-only"):
         price.matcher().bitmask()[0] = -1
 
 
-@pytest.mark.parametrize("token_id", [-1, 9, 1.0, None])
+@pytest.mark.parametrize("token_id", [-1, 9, 1.0, None, True, "1"])
 def test_an_id_outside_the_vocabulary_is_an_error_not_a_refusal(
     price: md.Constraint, token_id: object
 ) -> None:
@@ -189,6 +221,14 @@ def test_a_constraint_is_compiled_once_per_vocabulary() -> None:
     other = md.Vocabulary.from_tokens(["a", "b", "</s>"], eos=2)
     assert md.compile_regex("a{3}", first) is md.compile_regex("a{3}", second)
     assert md.compile_regex("a{3}", other) is not md.compile_regex("a{3}", first)
+
+
+def test_vocabularies_that_print_eos_differently_share_no_constraint() -> None:
+    named = {text: md.Vocabulary.from_tokens(["a", text], eos=1) for text in ("</s>", "<eot>")}
+    for text, vocabulary in named.items():
+        assert md.explain(md.compile_regex("a{4}", vocabulary).matcher(), 1).sentence.startswith(
+            f"`■ {text}`"
+        )
 
 
 def test_eight_threads_share_a_constraint() -> None:

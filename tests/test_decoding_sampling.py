@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -109,15 +111,49 @@ def test_a_setting_out_of_range_is_named(name: str, value: float) -> None:
         Sampling(**{name: value})
 
 
+@pytest.mark.parametrize("value", ["3", True, [1], 1 + 0j, pytest])
+@pytest.mark.parametrize("name", ["temperature", "top_k", "top_p", "min_p", "seed"])
+def test_a_setting_that_is_no_number_is_named(name: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"{name} must be a"):
+        Sampling(**{name: value})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["top_k", "seed"])
+def test_half_a_token_or_seed_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match=f"{name} must be a whole number, not 1.5"):
+        Sampling(**{name: 1.5})  # type: ignore[arg-type]
+
+
+def test_numbers_may_come_out_of_numpy() -> None:
+    f32, i64 = np.float32, np.int64
+    sampling = Sampling(temperature=f32(0.5), top_k=i64(3), top_p=f32(0.9), min_p=i64(0), seed=i64(7))  # type: ignore[arg-type]
+    assert Sampler(sampling).draw(ROW, None).token_id in range(8)
+
+
+def test_logits_at_the_edge_of_float64_are_no_warning() -> None:
+    row = as_logits([1e308, -1e308, -1e308], 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for sampling in (
+            Sampling(seed=1),
+            Sampling(temperature=1e-300, top_k=2, top_p=0.5, min_p=0.1, seed=1),
+        ):
+            assert Sampler(sampling).draw(row, None).token_id == 0
+
+
 def test_an_unknown_step_is_named() -> None:
     with pytest.raises(UsageError, match="nucleus"):
         Sampler(Sampling(), order=("mask", "nucleus"))
 
 
-@pytest.mark.parametrize("bad", [[0, np.nan, 1], [0, np.inf, 1], [0, 1], [[0, 1, 2]], [-np.inf] * 3])
-def test_logits_that_cannot_be_used_are_a_model_error(bad: list[float]) -> None:
+@pytest.mark.parametrize(
+    "bad",
+    [[0, np.nan, 1], [0, np.inf, 1], [0, 1], [[0, 1, 2]], [-np.inf] * 3, None, 5, ["1", "2", "3"], [1, None, 2],
+     [1, 2, 3j], [True, False, True], [[1], [2, 3], 4], [object()] * 3, [10**400, 0, 0]],
+)  # fmt: skip
+def test_logits_that_cannot_be_used_are_a_model_error(bad: object) -> None:
     with pytest.raises(ModelError):
-        as_logits(bad, 3)
+        as_logits(bad, 3)  # type: ignore[arg-type]
 
 
 def test_an_empty_mask_names_the_mask() -> None:

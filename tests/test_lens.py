@@ -68,23 +68,39 @@ def test_a_damaged_trace_is_refused_with_the_place(trace: md.Trace, damage: obje
         md.Trace.from_json(json.dumps(data))
 
 
-DEEP = '{"schema_version":' + "[" * 100_000
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "NaN", "[" * 100_000, DEEP, b"\xff", None, 5])
+@pytest.mark.parametrize("text", ["", "{", "[]", "3", "null", "NaN", b"\xff", None, 5])
 def test_what_is_no_trace_is_refused(text: str) -> None:
     with pytest.raises(md.UsageError):
         md.Trace.from_json(text)
 
 
-@pytest.mark.parametrize("number", ["NaN", "-Infinity", "1e999", "1" + "0" * 400, "1" + "0" * 5000])
-@pytest.mark.parametrize("field", ["probability", "token_id", "logit"])
-def test_a_number_that_is_none_is_refused(trace: md.Trace, field: str, number: str) -> None:
-    text = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{number}', trace.to_json())
-    if field == "token_id" and number == "1" + "0" * 400:
-        return  # a whole number, if an odd one
+@pytest.mark.parametrize("start", ["", '{"schema_version":', '{"schema_version":1,"steps":'])
+@pytest.mark.parametrize("depth", [900, 100_000])
+def test_lists_in_lists_in_lists_are_refused(start: str, depth: int) -> None:
     with pytest.raises(md.UsageError):
-        md.Trace.from_json(text)
+        md.Trace.from_json(start + "[" * depth + "]" * depth + "}" * bool(start))
+
+
+@pytest.mark.parametrize(
+    ("field", "number"),
+    [
+        (field, number)
+        for field in ("probability", "logit")
+        for number in ("NaN", "-Infinity", "1e999", "1e5000")
+    ]
+    + [("token_id", "NaN"), ("token_id", "1e5")],
+)
+def test_a_number_that_is_none_is_refused(trace: md.Trace, field: str, number: str) -> None:
+    damaged = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{number}', trace.to_json())
+    with pytest.raises(md.UsageError):
+        md.Trace.from_json(damaged)
+
+
+@pytest.mark.parametrize(("field", "digits"), [("probability", 400), ("logit", 400), ("token_id", 5000)])
+def test_a_number_of_too_many_digits_is_refused(trace: md.Trace, field: str, digits: int) -> None:
+    damaged = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{"9" * digits}', trace.to_json())
+    with pytest.raises(md.UsageError):
+        md.Trace.from_json(damaged)
 
 
 def test_a_trace_tells_the_run_in_names(trace: md.Trace) -> None:

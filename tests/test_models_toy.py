@@ -56,7 +56,7 @@ def test_rows_may_hold_what_a_broken_model_gives() -> None:
     assert logits[1] == -np.inf
 
 
-@pytest.mark.parametrize("width", [0, -3])
+@pytest.mark.parametrize("width", [0, -3, 10**12])
 def test_a_width_below_one_is_refused(width: int) -> None:
     with pytest.raises(UsageError, match=f"width={width}"):
         UniformModel(width)
@@ -74,6 +74,33 @@ def test_a_row_of_another_width_is_refused() -> None:
 def test_a_prefix_that_no_run_can_reach_is_refused() -> None:
     with pytest.raises(UsageError, match=r"id 3; ids are 0\.\.2"):
         TableModel(3, {(3,): [0, 1, 2]})
+
+
+@pytest.mark.parametrize("width", ["x", 1.5, True, None])
+def test_a_width_is_a_whole_number(width: object) -> None:
+    with pytest.raises(UsageError, match="width must be a whole number"):
+        UniformModel(width)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="width must be a whole number"):
+        TableModel(width, {})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("prefix", [5, ("a",), (0.5,), (True,), "ab", b"\x00"])
+def test_a_prefix_is_a_tuple_of_ids(prefix: object) -> None:
+    with pytest.raises(UsageError, match="prefix"):
+        TableModel(2, {prefix: [1, 2]})  # type: ignore[dict-item]
+
+
+@pytest.mark.parametrize("row", [["x", "y"], [None, 1], [1j, 2], 5])
+def test_a_row_is_numbers(row: object) -> None:
+    with pytest.raises(ModelError, match="a row of logits"):
+        TableModel(2, {}, default=row)  # type: ignore[arg-type]
+
+
+def test_what_is_no_table_or_no_id_is_refused() -> None:
+    with pytest.raises(UsageError, match="rows must be"):
+        TableModel(2, None)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"whole number, not 1\.7"):
+        TableModel(2, {}).next_logits([1.7])  # type: ignore[list-item]
 
 
 def test_toys_are_language_models_and_a_class_need_only_have_the_methods() -> None:

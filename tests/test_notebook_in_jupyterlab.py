@@ -162,10 +162,14 @@ def run_all(page: Any) -> None:
     page.get_by_text("Run All Cells", exact=True).click()
     count = len(code_cells(runner.read(FOLDER / LESSON)))
     page.wait_for_function(
-        """count => [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
+        """count => document.body.innerText.includes("Traceback (most recent call last)") ||
+            [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')]
             .filter(prompt => /^\\[\\d+\\]:$/.test(prompt.textContent.trim())).length === count""",
         arg=count,
+        timeout=2 * WAIT_MS,  # the model too, on a machine that may be busy
     )
+    seen = page.inner_text(".jp-Notebook")
+    assert "Traceback (most recent call last)" not in seen, seen[-3000:]
     page.wait_for_selector(".mdp")
     page.wait_for_selector(".js-plotly-plot .main-svg")
 

@@ -132,7 +132,8 @@ def test_the_exercise_has_the_name_of_the_lesson(path: Path, lesson: NotebookNod
 
 
 @each_lesson
-def test_a_lesson_can_be_read_in_half_an_hour(lesson: NotebookNode) -> None:
+def test_a_lesson_is_as_long_as_a_lesson_and_says_how_many_minutes(lesson: NotebookNode) -> None:
+    assert re.search(r"\b\d\d minutes\b", lesson.cells[0].source)
     assert 40 <= len(lesson.cells) <= 80
     assert 1000 <= sum(len(text.split()) for text in prose(lesson)) <= 2000
 
@@ -144,6 +145,13 @@ def test_code_cells_are_short(lesson: NotebookNode) -> None:
     assert max(lengths) <= 30
     widest = max((line for cell in code_cells(lesson) for line in cell.source.splitlines()), key=len)
     assert len(widest) <= 100, f"on a projector this needs scrolling: {widest}"
+
+
+@each_lesson
+def test_no_loop_runs_for_ever_when_a_learner_changes_the_code(lesson: NotebookNode) -> None:
+    """A kernel that hangs has nothing to say: a `while` has a bound that no model or pattern can move."""
+    lines = [line.strip() for cell in code_cells(lesson) for line in cell.source.splitlines()]
+    assert not [line for line in lines if line.startswith("while ") and "<" not in line]
 
 
 @each_lesson
@@ -220,6 +228,15 @@ def test_every_picture_says_in_words_what_it_shows(lesson: NotebookNode) -> None
             assert output.metadata.get(PNG, {}).get("alt"), "metadata['image/png']['alt'] is empty"
         for picture in re.findall(r"<svg[^>]*>", data.get(SVG, "") + data.get("text/html", "")):
             assert re.search(r'aria-label="[^"]|aria-hidden="true"', picture), picture
+
+
+@each_lesson
+def test_every_picture_has_a_caption_because_exported_pages_drop_its_alternative_text(
+    lesson: NotebookNode,
+) -> None:
+    for number, cell in enumerate(lesson.cells):
+        if any(PNG in output.get("data", {}) for output in cell.get("outputs", [])):
+            assert lesson.cells[number + 1].source.startswith("*The picture: "), cell.source[:80]
 
 
 @each_lesson

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
+import numpy as np
 import pytest
 
+from minidecoder.automaton import TokenId
 from minidecoder.errors import UsageError, VocabularyError
 from minidecoder.tokens.vocabulary import Vocabulary
 
@@ -32,18 +37,25 @@ def test_several_eos_ids_by_text_and_by_id() -> None:
 @pytest.mark.parametrize(
     ("tokens", "options", "message"),
     [
-        ("abc", {"eos": 0}, "not one text"),
-        (["a", 3], {"eos": 0}, "token 1 is 3"),
+        ("abc", {"eos": 0}, "tokens, whose index is the id, must be a list, not str"),
+        ({"a": 0, "b": 1}, {"eos": 0}, "must be a list, not dict"),
+        (None, {"eos": 0}, "must be a list, not NoneType"),
+        (["a", 3], {"eos": 0}, "token 1 must be str or bytes, not 3"),
         (["a", "\ud800"], {"eos": 0}, "surrogate"),
         (["a"], {"eos": []}, "at least one EOS"),
         (["a", "b"], {"eos": "</s>"}, "no token"),
         (["a", "b", "b"], {"eos": "b"}, "several tokens"),
         (["a", "b"], {"eos": 2}, "not an id"),
         (["a", "b"], {"eos": -1}, "not an id"),
-        (["a", "b"], {"eos": True}, "eos=True"),
+        (["a", "b"], {"eos": True}, "id in eos= must be a whole number, not True"),
+        (["a", "b"], {"eos": "\ud800"}, "eos=, .*surrogate"),
+        (["a", "b"], {"eos": 0, "special": None}, "special="),
         (["a", "b"], {"eos": 1.5}, "eos"),
         (["a", "b"], {"eos": 0, "special": ["c"]}, "special='c'"),
         (["a", "b"], {"eos": 0, "width": 1}, "too small"),
+        (["a", "b"], {"eos": 0, "width": 10**12}, "width=1,000,000,000,000 is too large"),
+        (["a", "b"], {"eos": 0, "width": "3"}, "width must be a whole number, not '3'"),
+        (["a", "b"], {"eos": 0, "width": 3.0}, "width must be a whole number, not 3.0"),
         (["</s>"], {"eos": 0}, "no token stands for any bytes"),
         ([], {"eos": 0}, "not an id"),
     ],
@@ -53,22 +65,62 @@ def test_a_contradiction_is_an_error_that_names_it(tokens: list[str], options: d
         Vocabulary.from_tokens(tokens, **options)
 
 
-@pytest.mark.parametrize("token_id", [-1, 3, 1.0, "a", None])
+@pytest.mark.parametrize(
+    "eos", [np.int64(0), np.array([0]), np.array(0), [np.uint8(0)], {0}, "a", b"a", bytearray(b"a")]
+)
+def test_eos_may_come_out_of_numpy(eos: object) -> None:
+    assert Vocabulary.from_tokens(["a", "b"], eos=eos, width=np.int32(5)).eos_ids == (0,)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("token_bytes", "eos_ids", "special_text", "message"),
+    [
+        (["a"], (0,), {}, "must be bytes"),
+        ((b"a",), (), {}, "at least one EOS"),
+        ((b"a", b""), (7,), {}, "eos_ids=7 is not an id"),
+        ((b"a", b""), (True,), {}, "whole number, not True"),
+        ((b"a", b""), (0,), {}, "EOS id 0 has bytes"),
+        ((b"a", b""), (1,), {2: "<pad>"}, "special_text=2 is not an id"),
+        ((b"a", b""), (1,), {1: 5}, "special_text of 1 must be of type str, not int"),
+        ((b"a", b""), (1,), None, "special_text must be of type Mapping, not NoneType"),
+        ((b"", b""), (1,), {}, "no token stands for any bytes"),
+    ],
+)
+def test_a_vocabulary_made_by_hand_is_checked_too(
+    token_bytes: tuple[bytes, ...], eos_ids: tuple[TokenId, ...], special_text: dict[int, str], message: str
+) -> None:
+    with pytest.raises(VocabularyError, match=message):
+        Vocabulary(token_bytes, eos_ids, special_text)
+
+
+def test_a_vocabulary_cannot_be_changed_and_can_be_pickled() -> None:
+    texts = {1: "</s>"}
+    vocabulary = Vocabulary((b"a", b""), (TokenId(1),), texts)
+    texts[1] = "changed"
+    with pytest.raises(TypeError):
+        vocabulary.special_text[1] = "changed"  # type: ignore[index]
+    for copied in (pickle.loads(pickle.dumps(vocabulary)), copy.deepcopy(vocabulary)):
+        assert copied.text(1) == "</s>"
+        assert copied.hash == vocabulary.hash
+
+
+@pytest.mark.parametrize("token_id", [-1, 3, 1.0, "a", None, True])
 def test_an_id_out_of_range_is_a_usage_error(token_id: object) -> None:
     with pytest.raises(UsageError, match="id"):
         Vocabulary.from_tokens(["a", "b", "</s>"], eos=2).text(token_id)  # type: ignore[arg-type]
 
 
-def test_the_hash_depends_on_bytes_eos_and_width() -> None:
+def test_the_hash_depends_on_bytes_eos_width_and_printed_forms() -> None:
     base = Vocabulary.from_tokens(["ab", "c", "</s>"], eos=2)
-    same = Vocabulary.from_tokens([b"ab", b"c", b"<end>"], eos=2)
+    same = Vocabulary.from_tokens([b"ab", b"c", b"</s>"], eos=2)
     assert base.hash == same.hash
     others = [
         Vocabulary.from_tokens(["a", "bc", "</s>"], eos=2),
         Vocabulary.from_tokens(["ab", "c", "</s>"], eos=2, width=4),
         Vocabulary.from_tokens(["ab", "c", "</s>"], eos=[2, 1]),
+        Vocabulary.from_tokens(["ab", "c", "<end>"], eos=2),
     ]
-    assert len({base.hash, *(other.hash for other in others)}) == 4
+    assert len({base.hash, *(other.hash for other in others)}) == 5
 
 
 def byte_level(add_eos: bool = True):  # type: ignore[no-untyped-def]

@@ -18,6 +18,7 @@ from minidecoder.api import Run, compile_regex, generate
 from minidecoder.cli.screen import Screen
 from minidecoder.decoding.sampling import Sampling
 from minidecoder.errors import UsageError
+from minidecoder.models.causal_lm import check_text
 from minidecoder.regex.compiler import compile_dfa
 
 if TYPE_CHECKING:
@@ -64,23 +65,33 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run both generations and print them. Bad input raises before the model is loaded."""
     example = EXAMPLES[args.example]
-    prompt = example.prompt if args.prompt is None else args.prompt
-    pattern = example.pattern if args.pattern is None else args.pattern
+    prompt = example.prompt if args.prompt is None else check_text(args.prompt, "--prompt")
+    pattern = example.pattern if args.pattern is None else check_text(args.pattern, "--pattern")
     max_tokens = example.max_tokens if args.max_tokens is None else args.max_tokens
     sampling = Sampling(temperature=args.temperature, seed=args.seed)
     if max_tokens < 1:
         raise UsageError(f"--max-tokens {max_tokens}: it must be 1 or more")
     compile_dfa(pattern)
     screen = Screen()
-    with screen.busy("loading SmolLM2-135M-Instruct") as say:
+    with screen.busy("loading SmolLM2-135M-Instruct: some seconds, the first time half a minute") as say:
         from minidecoder.models import load_smollm2
 
         model = load_smollm2(progress=say)
     free, answer = _ask_twice(screen, model, prompt, pattern, sampling, max_tokens)
-    screen.show_question(prompt, pattern)
+    prompt_note, pattern_note = _defaults_in_use(args)
+    screen.show("prompt", prompt, prompt_note)
+    screen.show("pattern", pattern, pattern_note)
     screen.show_free_answer(free, answer.constraint)
     screen.show_steps(answer)
     return _verdict(screen, answer, max_tokens)
+
+
+def _defaults_in_use(args: argparse.Namespace) -> tuple[str, str]:
+    """What to say beside prompt and pattern where one is the user's and the other the example's."""
+    if (args.prompt is None) == (args.pattern is None):
+        return "", ""
+    note = f"of the {args.example} example"
+    return ("", note) if args.pattern is None else (note, "")
 
 
 def _ask_twice(

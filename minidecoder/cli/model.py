@@ -33,7 +33,10 @@ def run(args: argparse.Namespace) -> int:
     """Do `args.action` and return 0. Whatever stands in the way is a `ModelError`."""
     try:
         {"install": _install, "where": _where, "remove": _remove}[args.action]()
-    except OSError as fault:  # a cache that belongs to somebody else, a user without a home folder
+    except OSError as fault:
+        if fault.filename is None:  # what we print cannot be written: the dispatcher's to say
+            raise
+        # A cache that belongs to somebody else, a user without a home folder.
         raise ModelError(f"the model's files cannot be reached: {fault}") from fault
     return 0
 

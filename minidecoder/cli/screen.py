@@ -1,19 +1,21 @@
 """How a run looks in a terminal: the question, the free answer, and a table with a line per token.
 
 Colours follow the roles of every other picture (live, accepting, blocked, EOS) and never stand alone:
-a blocked favourite also carries a cross. White space is visible, tokens stand in their own column.
-Notes of what takes long go to stderr, so that a pipe receives results only.
+a blocked favourite also carries a cross. White space is visible, tokens stand in their own column, and
+a narrow terminal gets fewer columns. Notes of what takes long go to stderr, so that a pipe receives
+results only.
 
 Left out: plots and machines (`viz`). Needs `rich`, which comes with the extra `models`.
 """
 
 from __future__ import annotations
 
-import sys
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from minidecoder.api import Run
 from minidecoder.automaton import walk
@@ -21,6 +23,9 @@ from minidecoder.decoding.constraint import Constraint
 from minidecoder.decoding.loop import Step
 from minidecoder.errors import MissingDependencyError
 from minidecoder.lens.labels import show_text, show_token
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 __all__ = ["Screen"]
 
@@ -30,32 +35,56 @@ _BLOCKED: Final = "red"
 _EOS: Final = "magenta"
 _PIPE_WIDTH: Final = 110  # columns where the output is no terminal
 _LONGEST_LABEL: Final = 24
+_WIDE: Final = 100  # columns from which a header needs no second line
+
+
+@dataclass(frozen=True)
+class _Column:
+    """A column of the table, shown where the terminal has `least_room` columns."""
+
+    name: str
+    header: str  # with a line break for a narrow terminal; {} is the width of the vocabulary
+    least_room: int = 0
+    justify: str = "left"
+    style: str = ""
+    shrinks: bool = False
+
+
+_COLUMNS: Final = (
+    _Column("step", "step", least_room=28, justify="right", style="dim"),
+    _Column("state", "state", least_room=56, style=_LIVE),
+    _Column("allowed", "allowed\nof {:,}", least_room=56, justify="right"),
+    _Column("favourite", "model's\nfavourite", shrinks=True),
+    _Column("token", "token", shrinks=True),
+    _Column("moves", "moves\nthrough", least_room=76, shrinks=True),
+    _Column("mass", "mass\nkept", least_room=36, justify="right"),
+)
 
 
 class Screen:
     """Prints results to stdout and progress to stderr."""
 
     def __init__(self) -> None:
-        try:
-            from rich.console import Console
-        except ModuleNotFoundError:
-            raise MissingDependencyError("rich", extra="models") from None
-        width = None if sys.stdout.isatty() else _PIPE_WIDTH
-        self._out = Console(width=width, highlight=False, soft_wrap=False)
-        self._err = Console(stderr=True, highlight=False)
+        # COLUMNS, else the terminal's, else ours; rich would take 80, and print nothing where COLUMNS is 0.
+        room = shutil.get_terminal_size((_PIPE_WIDTH, 0)).columns
+        self._out = _console(width=room, highlight=False, soft_wrap=False)
+        self._err = _console(stderr=True, highlight=False)
 
     @contextmanager
     def busy(self, what: str) -> Iterator[Callable[[str], None]]:
         """Show that something takes long; the value takes notes on how far it is."""
-        if not self._err.is_terminal:
-            self._err.print(f"{what} …", markup=False)
-            yield lambda text: self._err.print(f"  {text}", markup=False)
-            return
-        with self._err.status(what) as status:
-            yield lambda text: status.update(f"{what}: {text}")
+        if self._err.is_terminal:
+            with self._err.status(f"{what} …"):
+                yield self._note
+        else:
+            self._err.print(f"{what} …", markup=False, soft_wrap=True)
+            yield self._note
+
+    def _note(self, text: str) -> None:
+        self._err.print(f"  {text}", markup=False, soft_wrap=True)
 
     def say(self, text: str) -> None:
-        self._out.print(text, markup=False)
+        self._line((text, ""))
 
     def good(self, sentence: str, text: str) -> None:
         """A success, and the text it is about."""
@@ -65,16 +94,18 @@ class Screen:
         """A failure, and the text it is about."""
         self._line((f"✕ {sentence} ", _BLOCKED), (_one_line(text), "bold"))
 
-    def show_question(self, prompt: str, pattern: str) -> None:
-        self._line(("prompt       ", "dim"), (_one_line(prompt), ""))
-        self._line(("pattern      ", "dim"), (pattern, ""))
+    def show(self, label: str, text: str, note: str = "") -> None:
+        """A labelled text, such as the prompt, and a note on it in a line of its own."""
+        self._line((f"{label:<11}  ", "dim"), (_one_line(text), ""))
+        if note:
+            self._line((f"{'':<11}  ({note})", "dim"))
 
     def show_free_answer(self, run: Run, constraint: Constraint | None) -> None:
         """The model's own answer, and whether it matches."""
         matches = constraint is None or _accepts(constraint, run.text)
         verdict = ("✓ matches", _ACCEPTING) if matches else ("✕ no match", _BLOCKED)
         cut = "" if run.finish_reason == "stop" else f", cut at {len(run.steps)} tokens"
-        self._line(("free answer  ", "dim"), (_one_line(run.text), ""))
+        self.show("free answer", run.text)
         self._line(("             ", ""), verdict, (cut, ""))
 
     def show_steps(self, run: Run) -> None:
@@ -82,39 +113,49 @@ class Screen:
         from rich import box
         from rich.table import Table
 
-        width = len(run.vocabulary)
-        table = Table(box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
-        table.add_column("step", justify="right", style="dim")
-        table.add_column("state", style=_LIVE)
-        table.add_column(f"allowed of {width:,}", justify="right")
-        table.add_column("model's favourite", overflow="ellipsis", no_wrap=True)
-        table.add_column("token", overflow="ellipsis", no_wrap=True)
-        table.add_column("moves through", overflow="fold")
-        table.add_column("mass kept", justify="right")
+        room = self._out.width
+        wide = room >= _WIDE
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1) if wide else (0, 1, 0, 0))
+        shown = [column for column in _COLUMNS if room >= column.least_room]
+        for column in shown:
+            header = column.header.format(len(run.vocabulary))
+            look: dict[str, Any] = {"justify": column.justify, "style": column.style}
+            # What may shrink is cut by its own text (_cell); rich would also shrink a number.
+            table.add_column(
+                header.replace("\n", " ") if wide else header, no_wrap=not column.shrinks, **look
+            )
         for step in run.steps:
-            table.add_row(*self._row(run, step))
+            cells = self._row(run, step)
+            table.add_row(*(cells[column.name] for column in shown))
         self._out.print(table)
 
-    def _row(self, run: Run, step: Step) -> list[Any]:
+    def _row(self, run: Run, step: Step) -> dict[str, Any]:
+        """The cells of a step by the names in `_COLUMNS`."""
         token = show_token(run.vocabulary, step.token_id)[:_LONGEST_LABEL]
         mass = "only EOS" if step.feasible_mass is None else _percent(step.feasible_mass)
-        return [
-            str(step.index + 1),
-            _state_name(run, step),
-            f"{step.allowed_count:,}",
-            self._favourite(run, step),
-            self._styled((token, _EOS if step.is_eos else "bold")),
-            _moves(run, step),
-            mass,
-        ]
+        return {
+            "step": str(step.index + 1),
+            "state": _state_name(run, step),
+            "allowed": f"{step.allowed_count:,}",
+            "favourite": self._favourite(run, step),
+            "token": self._cell((token, _EOS if step.is_eos else "bold")),
+            "moves": self._cell((_moves(run, step), "")),
+            "mass": mass,
+        }
 
     def _favourite(self, run: Run, step: Step) -> Any:
         if step.favourite is None:
-            return self._styled(("not asked", "dim"))
+            return self._cell(("not asked", "dim"))
         label = show_token(run.vocabulary, step.favourite)[:_LONGEST_LABEL]
         if step.favourite_blocked:
-            return self._styled(("✕ ", _BLOCKED), (label, f"{_BLOCKED} strike"))
-        return self._styled(("  ", ""), (label, ""))
+            return self._cell(("✕ ", _BLOCKED), (label, f"{_BLOCKED} strike"))
+        return self._cell(("  ", ""), (label, ""))
+
+    def _cell(self, *pieces: tuple[str, str]) -> Any:
+        """A text that stays one line; `…` stands for what its column has no room for."""
+        text = self._styled(*pieces)
+        text.no_wrap, text.overflow = True, "ellipsis"
+        return text
 
     def _line(self, *pieces: tuple[str, str]) -> None:
         # soft_wrap: the terminal breaks a long line, so that what is copied from it is one line.
@@ -128,9 +169,23 @@ class Screen:
         return Text.assemble(*pieces)
 
 
+def _console(**settings: Any) -> Console:
+    """A console that leaves a closed pipe to the dispatcher; rich's own answer is to exit with 1."""
+    try:
+        from rich.console import Console
+    except ModuleNotFoundError:
+        raise MissingDependencyError("rich", extra="models") from None
+
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return PlainConsole(**settings)
+
+
 def _one_line(text: str) -> str:
     """A text with its line breaks and control characters visible, and its spaces as they are."""
-    return " ".join(map(show_text, text.split(" ")))
+    return " ".join(map(show_text, text.split(" "))) or "(empty text)"
 
 
 def _accepts(constraint: Constraint, text: str) -> bool:

@@ -4,7 +4,7 @@
     3 one token is drawn · 4 the token moves the state
 
 The model's weights, attention and cache are untouched. Without a constraint the same loop runs with
-nothing blocked. Where only EOS may follow, it is taken without asking the model.
+only padding blocked. Where only EOS may follow, it is taken without asking the model.
 
 Left out: text in and out (`api`), jumping over forced text. Cost: one model call and O(V) a step.
 """
@@ -21,7 +21,8 @@ from minidecoder.decoding.language_model import LanguageModel
 from minidecoder.decoding.matcher import Matcher
 from minidecoder.decoding.sampling import Draw, Sampler, as_logits, softmax
 from minidecoder.errors import UsageError
-from minidecoder.tokens.bitmask import Bitmask, is_set, unpack
+from minidecoder.tokens.bitmask import Bitmask, is_set, pack, unpack
+from minidecoder.tokens.checks import whole_number
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["Step", "decode"]
@@ -32,6 +33,7 @@ class Step:
     """What happened between two tokens. `None` in the states: no constraint; in the three figures
     that need the model's logits: it was not asked, because only EOS could follow.
 
+    `bitmask`: what could be drawn; without a constraint, all ids but padding.
     `feasible_mass`: the probability (0..1, temperature 1) that the model itself gave to allowed tokens;
     `favourite`: its likeliest token, blocked or not; `probability`: with which the token was drawn.
     """
@@ -41,7 +43,7 @@ class Step:
     state_after: State | None
     token_id: TokenId
     allowed_count: int
-    bitmask: Bitmask | None
+    bitmask: Bitmask
     favourite: TokenId | None
     feasible_mass: float | None
     probability: float
@@ -50,12 +52,8 @@ class Step:
 
     @property
     def favourite_blocked(self) -> bool:
-        """Whether the constraint overruled the model's own choice."""
-        return (
-            self.favourite is not None
-            and self.bitmask is not None
-            and not is_set(self.bitmask, self.favourite)
-        )
+        """Whether the mask overruled the model's own choice."""
+        return self.favourite is not None and not is_set(self.bitmask, self.favourite)
 
 
 def decode(
@@ -70,6 +68,7 @@ def decode(
 
     Raises `UsageError` for a negative `max_tokens`, `ModelError` for logits that cannot be used.
     """
+    max_tokens = whole_number(max_tokens, "max_tokens")
     if max_tokens < 0:
         raise UsageError(f"max_tokens={max_tokens}: it must be 0 or more")
     return _steps(model, list(prompt_ids), vocabulary, matcher, sampler, max_tokens)
@@ -83,11 +82,11 @@ def _steps(
     sampler: Sampler,
     max_tokens: int,
 ) -> Iterator[Step]:
+    free = _free_mask(vocabulary)
     for index in range(max_tokens):
-        bitmask = None if matcher is None else matcher.bitmask()  # int32 (ceil(V/32),)
-        allowed = None if bitmask is None else np.flatnonzero(unpack(bitmask, len(vocabulary)))
-        only_eos = allowed is not None and set(allowed.tolist()) <= set(vocabulary.eos_ids)
-        if only_eos and allowed is not None:
+        bitmask = free if matcher is None else matcher.bitmask()  # int32 (ceil(V/32),)
+        allowed = np.flatnonzero(unpack(bitmask, len(vocabulary)))
+        if 0 < len(allowed) <= len(vocabulary.eos_ids) and set(allowed.tolist()) <= set(vocabulary.eos_ids):
             step = _forced_end(index, TokenId(int(allowed[0])), len(allowed), bitmask, matcher)
         else:
             logits = as_logits(model.next_logits(token_ids), len(vocabulary))  # float64 (V,)
@@ -98,19 +97,26 @@ def _steps(
             return
 
 
-def _forced_end(
-    index: int, eos: TokenId, count: int, bitmask: Bitmask | None, matcher: Matcher | None
-) -> Step:
+def _free_mask(vocabulary: Vocabulary) -> Bitmask:
+    """Without a constraint: every id that is text, special or EOS. Padding means nothing."""
+    allowed = np.array([data != b"" for data in vocabulary.token_bytes])
+    allowed[[*vocabulary.special_text, *vocabulary.eos_ids]] = True
+    row = pack(allowed)
+    row.flags.writeable = False
+    return row
+
+
+def _forced_end(index: int, eos: TokenId, count: int, bitmask: Bitmask, matcher: Matcher | None) -> Step:
     before, after = _accept(matcher, eos)
     return Step(index, before, after, eos, count, bitmask, None, None, 1.0, True, None)
 
 
 def _record(
-    index: int, draw: Draw, bitmask: Bitmask | None, vocabulary: Vocabulary, matcher: Matcher | None
+    index: int, draw: Draw, bitmask: Bitmask, vocabulary: Vocabulary, matcher: Matcher | None
 ) -> Step:
     before, after = _accept(matcher, draw.token_id)
     free = softmax(draw.before)
-    allowed = np.ones(len(vocabulary), np.bool_) if bitmask is None else unpack(bitmask, len(vocabulary))
+    allowed = unpack(bitmask, len(vocabulary))
     return Step(
         index=index,
         state=before,

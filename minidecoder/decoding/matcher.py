@@ -18,6 +18,7 @@ from minidecoder.automaton import DEAD, State, walk
 from minidecoder.decoding.constraint import Constraint
 from minidecoder.errors import UsageError
 from minidecoder.tokens.bitmask import Bitmask, is_set, unpack, words
+from minidecoder.tokens.checks import check_type, utf8_bytes, whole_number
 
 __all__ = ["Matcher"]
 
@@ -26,6 +27,7 @@ class Matcher:
     """Stands in one state of `constraint`. One accept_* call is one step, and rollback counts steps."""
 
     def __init__(self, constraint: Constraint) -> None:
+        check_type(constraint, Constraint, "constraint", "compile_regex(pattern, vocabulary) gives one")
         self.constraint = constraint
         # (state, whether EOS has ended the text), the start first
         self._history: list[tuple[State, bool]] = [(constraint.automaton.start, False)]
@@ -58,12 +60,15 @@ class Matcher:
         return self.constraint.bitmask(DEAD if self.is_terminated else self.state)
 
     def fill_bitmask(self, row: Bitmask) -> None:
-        """Write the mask into `row`, int32 (ceil(V/32),). Another shape or type: `UsageError`."""
+        """Write the mask into `row`, int32 (ceil(V/32),). Another shape or type, read-only: `UsageError`."""
+        check_type(row, np.ndarray, "row", "bitmask.allocate(width) gives one")
         expected = words(len(self.constraint.vocabulary))
         if row.shape != (expected,) or row.dtype != np.int32:
             raise UsageError(
                 f"the row must be int32 of shape ({expected},), this one is {row.dtype} {row.shape}"
             )
+        if not row.flags.writeable:
+            raise UsageError("the row is read-only: allocate one, or copy it")
         row[:] = self.bitmask()
 
     def allowed_token_ids(self) -> NDArray[np.int64]:
@@ -105,7 +110,7 @@ class Matcher:
 
         The text may end inside a character or a token, but never where no tokens could finish it.
         """
-        data = text.encode() if isinstance(text, str) else text
+        data = utf8_bytes(text, "the text")
         if self.is_terminated:
             return False
         path = walk(self.constraint.automaton, self.state, data)
@@ -120,6 +125,7 @@ class Matcher:
 
     def rollback(self, steps: int) -> None:
         """Undo the last `steps` accepted steps, across EOS too. Too far raises `UsageError`."""
+        steps = whole_number(steps, "rollback's number of steps")
         if not 0 <= steps <= self.steps:
             raise UsageError(
                 f"rollback({steps}): {self.steps} steps were accepted, so 0 to {self.steps} can be undone"

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from minidecoder.automaton import TokenId
 from minidecoder.errors import EmptyMaskError, ModelError, UsageError
 from minidecoder.tokens.bitmask import Bitmask, unpack
+from minidecoder.tokens.checks import check_type, listed, number_row, real_number, whole_number
 
 __all__ = ["GREEDY", "ORDER", "Draw", "Sampler", "Sampling", "as_logits", "softmax"]
 
@@ -34,7 +35,8 @@ ORDER: Final = ("mask", "temperature", "top_k", "top_p", "min_p")
 @dataclass(frozen=True)
 class Sampling:
     """How a token is drawn. `temperature=0` is greedy over the allowed tokens; `top_k=0`, `top_p=1` and
-    `min_p=0` cut nothing; with a `seed` a run can be repeated. Values out of range raise `UsageError`."""
+    `min_p=0` cut nothing; with a `seed` a run can be repeated. What is no number or out of range raises
+    `UsageError`."""
 
     temperature: float = 1.0
     top_k: int = 0
@@ -43,16 +45,15 @@ class Sampling:
     seed: int | None = None
 
     def __post_init__(self) -> None:
-        _check(
-            math.isfinite(self.temperature) and self.temperature >= 0,
-            "temperature",
-            self.temperature,
-            "0 or more",
+        temperature, top_p, min_p = (
+            real_number(getattr(self, n), n) for n in ("temperature", "top_p", "min_p")
         )
-        _check(self.top_k >= 0, "top_k", self.top_k, "0 (off) or more")
-        _check(0 < self.top_p <= 1, "top_p", self.top_p, "more than 0 and at most 1")
-        _check(0 <= self.min_p <= 1, "min_p", self.min_p, "0 to 1")
-        _check(self.seed is None or self.seed >= 0, "seed", self.seed, "0 or more, or None")
+        _check(0 <= temperature < math.inf, "temperature", temperature, "0 or more, and finite")
+        _check(whole_number(self.top_k, "top_k") >= 0, "top_k", self.top_k, "0 (off) or more")
+        _check(0 < top_p <= 1, "top_p", top_p, "more than 0 and at most 1")
+        _check(0 <= min_p <= 1, "min_p", min_p, "0 to 1")
+        if self.seed is not None:
+            _check(whole_number(self.seed, "seed") >= 0, "seed", self.seed, "0 or more, or None")
 
 
 def _check(holds: bool, name: str, value: object, range_: str) -> None:
@@ -76,6 +77,8 @@ class Sampler:
     """Applies a `Sampling` row after row, with one stream of random numbers."""
 
     def __init__(self, sampling: Sampling, order: Sequence[str] = ORDER) -> None:
+        check_type(sampling, Sampling, "sampling", "Sampling(temperature=..., seed=...)")
+        order = listed(order, "order")
         unknown = [name for name in order if name not in ORDER]
         if unknown:
             raise UsageError(f"unknown sampling step {unknown[0]!r}: the steps are {', '.join(ORDER)}")
@@ -115,8 +118,8 @@ class Sampler:
 
 
 def as_logits(logits: ArrayLike, width: int) -> Row:
-    """A model's row as float64 (V,). `ModelError` for another width, NaN, or +inf."""
-    row = np.asarray(logits, dtype=np.float64)
+    """A model's row as float64 (V,). `ModelError` for another width, what is no number, NaN, or +inf."""
+    row = number_row(logits, "the model's logits")
     if row.shape != (width,):
         raise ModelError(f"the model gave logits of shape {row.shape}, the vocabulary has {width:,} tokens")
     if np.isnan(row).any() or np.isposinf(row).any():
@@ -129,7 +132,8 @@ def as_logits(logits: ArrayLike, width: int) -> Row:
 
 def softmax(row: Row) -> Row:
     """Probabilities of a row with at least one finite logit; -inf becomes exactly 0."""
-    powers = np.exp(row - row.max())
+    with np.errstate(over="ignore"):  # 1e308 - -1e308: that -inf is right, the share is 0
+        powers = np.exp(row - row.max())
     return np.asarray(powers / powers.sum(), dtype=np.float64)
 
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from minidecoder.errors import MissingDependencyError, ModelError, UsageError
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["CausalLM", "require"]
+__all__ = ["CausalLM", "check_text", "require"]
 
 _NOTHING_READ: NDArray[np.int64] = np.empty(0, dtype=np.int64)
 
@@ -74,20 +74,24 @@ class CausalLM:
         """The ids of `text`, BOS in front where the tokenizer adds one.
 
         A special token's printed form, such as `<|im_end|>`, becomes that token: clean text from strangers.
+        Raises `UsageError` where `text` holds half a surrogate pair.
         """
-        return [int(token_id) for token_id in self.tokenizer.encode(text)]
+        # verbose=False: a text longer than the context is `next_logits`' to refuse, and no line on stderr.
+        return [int(token_id) for token_id in self.tokenizer.encode(check_text(text), verbose=False)]
 
     def encode_chat(self, user_text: str, system: str | None = None) -> list[int]:
         """The ids of one user turn, up to where the assistant's answer begins (the tokenizer's template).
 
         Without `system`, the template's own system text stands, where it has one.
+        Raises `UsageError` where there is no template, or it refuses, or a text holds half a surrogate pair.
         """
         if not getattr(self.tokenizer, "chat_template", None):
             raise UsageError("this tokenizer has no chat template: use encode(text)")
-        turns = [] if system is None else [{"role": "system", "content": system}]
-        turns.append({"role": "user", "content": user_text})
+        turns = [] if system is None else [{"role": "system", "content": check_text(system, "system")}]
+        turns.append({"role": "user", "content": check_text(user_text, "user_text")})
+        quiet = {"return_dict": False, "tokenizer_kwargs": {"verbose": False}}  # see encode
         try:
-            ids = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_dict=False)
+            ids = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, **quiet)
         except require("jinja2").TemplateError as fault:
             raise UsageError(f"this tokenizer's chat template refuses the conversation: {fault}") from fault
         return [int(token_id) for token_id in ids]
@@ -141,6 +145,20 @@ class CausalLM:
         batch = self._torch.from_numpy(ids)[None].to(device)  # (1, new tokens) int64
         past = {} if cache is None else {self._cache_name: cache}
         return self.model(input_ids=batch, **past, **self._options)
+
+
+def check_text(text: str, name: str = "text") -> str:
+    """`text`, if it can be encoded; else a `UsageError` that names it and the character at fault."""
+    # subtle: Python reads bytes that are no UTF-8, from a command line or a file name, as lone surrogates.
+    # They live in a `str` unnoticed and have no UTF-8 form: no token spells them.
+    try:
+        text.encode()
+    except UnicodeEncodeError as fault:
+        char = f"U+{ord(text[fault.start]):04X}"
+        raise UsageError(
+            f"{name} is not valid Unicode: half a surrogate pair ({char}) at position {fault.start}"
+        ) from None
+    return text
 
 
 def require(package: str) -> Any:

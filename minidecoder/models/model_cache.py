@@ -15,6 +15,7 @@ import contextlib
 import errno
 import json
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -46,17 +47,23 @@ def cache_root(environment: Mapping[str, str] | None = None, platform: str = sys
     `environment` stands in for `os.environ`. Raises `OSError` where the user has no home folder.
     """
     variables = os.environ if environment is None else environment
-    if variables.get("MINIDECODER_CACHE"):
-        return Path(variables["MINIDECODER_CACHE"]).expanduser().absolute()
+    if chosen := variables.get("MINIDECODER_CACHE"):
+        return _from_home(Path(chosen)).absolute()
     named = {"win32": "LOCALAPPDATA", "darwin": ""}.get(platform, "XDG_CACHE_HOME")
     place = Path(variables.get(named, ""))
     if place.is_absolute():  # the XDG rules: a relative path is to be ignored
         return place / "minidecoder"
     usual = {"win32": "AppData/Local", "darwin": "Library/Caches"}.get(platform, ".cache")
+    return _from_home(Path("~")) / usual / "minidecoder"
+
+
+def _from_home(path: Path) -> Path:
+    """`path` with `~` and `~user` replaced. Raises `OSError` where that home folder is not known."""
     try:
-        return Path.home() / usual / "minidecoder"
+        return path.expanduser()
     except RuntimeError as fault:
-        raise FileNotFoundError(errno.ENOENT, "no home folder; set MINIDECODER_CACHE") from fault
+        note = "no such home folder; set MINIDECODER_CACHE to another"
+        raise FileNotFoundError(errno.ENOENT, note, str(path)) from fault
 
 
 def ready_folder(
@@ -123,24 +130,34 @@ def lock_file(target: Path) -> Path:
 
 def leftovers(target: Path) -> list[Path]:
     """Temporary folders of `target` whose process was stopped. To be trusted only under its lock."""
-    return sorted(target.parent.glob(f".{target.name}.building-*"))
+    name = re.compile(rf"\.{re.escape(target.name)}\.building-\d+-[0-9a-f]+")
+    found = target.parent.glob(f".{target.name}.building-*")
+    return sorted(path for path in found if name.fullmatch(path.name) and _is_real_folder(path))
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether `folder` was made here: by its manifest, or, where that is lost, by what lies in it.
+    """Whether `folder` was made here: by what lies in it, and by its manifest, unless that is lost.
 
-    Anything else under that name is never deleted.
+    Ask it only of names that were given here. Anything else under such a name is never deleted.
     """
-    if folder.is_symlink() or not folder.is_dir():
-        return False
+    if not _is_real_folder(folder) or not all(map(_is_our_kind, folder.iterdir())):
+        return False  # also where somebody has put a file of their own beside ours
     with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
         return bool(_manifest(folder)["made_by"] == "minidecoder")
-    return all(path.is_file() and path.suffix in _SUFFIXES for path in folder.iterdir())
+    return True
 
 
 def folder_bytes(folder: Path) -> int:
     """Bytes of the files in `folder`; 0 where there is none."""
     return sum(path.stat().st_size for path in folder.glob("*") if path.is_file())
+
+
+def _is_real_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _is_our_kind(path: Path) -> bool:
+    return path.is_file() and path.suffix in _SUFFIXES and not path.is_symlink()
 
 
 def _publish(target: Path, write: Callable[[Path], None], source: str) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import importlib.metadata
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,8 @@ WHEEL_MB = 98
 _GGUF = "SmolLM2-135M-Instruct.Q4_1.gguf"
 _FOLDER = "smollm2-135m-instruct"
 _LAYOUT = "f16-1"  # to be changed with whatever changes the converted files
+# Every name that a release of this package has given, of any wheel and layout; "unknown": see _version.
+_GIVEN = re.compile(rf"{_FOLDER}-(?:\d[\w.+!]*|unknown)-f16-\d+")
 
 
 @dataclass(frozen=True)
@@ -94,16 +97,27 @@ def where() -> Places:
 def remove() -> list[Path]:
     """Delete every conversion in the cache, unfinished ones too, and return the folders that went.
 
-    Only folders that were made here: see `is_ours`. The wheel is pip's to remove.
+    Only folders whose name was given here and that `is_ours` knows. The wheel is pip's to remove.
     """
-    found = cache_root().glob(f"{_FOLDER}-*")
     gone = []
-    for target in sorted({path.with_name(path.name.removesuffix(".lock")) for path in found}):
-        with exclusive(lock_file(target), lambda note: None):
-            for folder in [*leftovers(target), *([target] if is_ours(target) else [])]:
-                shutil.rmtree(folder)
-                gone.append(folder)
+    for target in _targets():
+        if _deletable(target):  # no lock, and so no lock file, where there is nothing to delete
+            with exclusive(lock_file(target), lambda note: None):
+                for folder in _deletable(target):  # asked again: the holder before us may have finished it
+                    shutil.rmtree(folder)
+                    gone.append(folder)
     return gone
+
+
+def _targets() -> list[Path]:
+    """The conversions that lie in the cache, or of which a stopped process left a part there."""
+    cache = cache_root()
+    names = {path.name.removeprefix(".").partition(".building-")[0] for path in cache.glob("*")}
+    return sorted(cache / name for name in names if _GIVEN.fullmatch(name))
+
+
+def _deletable(target: Path) -> list[Path]:
+    return [*leftovers(target), *([target] if is_ours(target) else [])]
 
 
 def _version() -> str:

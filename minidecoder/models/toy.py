@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.errors import ModelError, UsageError
+from minidecoder.tokens.checks import check_type, listed, number_row, whole_number
+from minidecoder.tokens.vocabulary import MAX_WIDTH
 
 __all__ = ["TableModel", "UniformModel"]
 
@@ -52,28 +54,32 @@ class TableModel:
         default: Sequence[float] | None = None,
     ) -> None:
         self.width = _checked_width(width)
+        check_type(rows, Mapping, "rows", "{(): [...], (1, 2): [...]}, from prefixes to logits")
         self._rows = {self._checked_prefix(prefix): self._row(row) for prefix, row in rows.items()}
-        self._default = np.zeros(width) if default is None else self._row(default)
+        self._default = np.zeros(self.width) if default is None else self._row(default)
 
     def next_logits(self, token_ids: Sequence[int]) -> NDArray[np.float64]:
         """float64[V], a fresh copy: who masks it in place does not damage the table."""
-        prefix = tuple(int(token_id) for token_id in token_ids)
+        prefix = tuple(whole_number(token_id, "a token id") for token_id in listed(token_ids, "token ids"))
         return self._rows.get(prefix, self._default).copy()
 
     def _row(self, values: Sequence[float]) -> NDArray[np.float64]:
-        row = np.array(values, dtype=np.float64)
+        row = number_row(values, "a row of logits")
         if row.shape != (self.width,):
             raise ModelError(f"a row of logits has shape {row.shape}; this model's width is {self.width}")
         return row
 
     def _checked_prefix(self, prefix: tuple[int, ...]) -> tuple[int, ...]:
-        for token_id in prefix:
+        place = f"prefix {prefix!r:.60}"
+        ids = [whole_number(token_id, f"each id of {place}") for token_id in listed(prefix, place)]
+        for token_id in ids:
             if not 0 <= token_id < self.width:
-                raise UsageError(f"prefix {prefix} has the id {token_id}; ids are 0..{self.width - 1}")
-        return tuple(int(token_id) for token_id in prefix)
+                raise UsageError(f"{place} has the id {token_id}; ids are 0..{self.width - 1}")
+        return tuple(ids)
 
 
 def _checked_width(width: int) -> int:
-    if width < 1:
-        raise UsageError(f"width={width}: a model has at least one token")
-    return int(width)
+    width = whole_number(width, "width")
+    if not 1 <= width <= MAX_WIDTH:
+        raise UsageError(f"width={width}: a model has 1 to {MAX_WIDTH:,} tokens")
+    return width

@@ -44,12 +44,14 @@ def real_number(value: object, name: str) -> float:
     raise UsageError(f"{name} must be a number, not {value!r:.60}")
 
 
-def check_type(value: object, type_: type[Any], name: str, advice: str = "") -> None:
+def check_type(
+    value: object, type_: type[Any], name: str, advice: str = "", error: _Error = UsageError
+) -> None:
     """`value` must be a `type_`; `advice`: how to get one."""
     # subtle: a class that was not called has the methods of a protocol too.
     if isinstance(value, type) or not isinstance(value, type_):
         hint = f": {advice}" if advice else ""
-        raise UsageError(f"{name} must be of type {type_.__name__}, not {type(value).__name__}{hint}")
+        raise error(f"{name} must be of type {type_.__name__}, not {type(value).__name__}{hint}")
 
 
 def listed(values: object, name: str, error: _Error = UsageError) -> list[Any]:
@@ -79,9 +81,7 @@ def number_row(values: object, name: str) -> NDArray[np.float64]:
     try:
         raw = np.asarray(values)
         if raw.dtype.kind in "fiuV":  # V: bfloat16, where a library has registered it
-            with np.errstate(
-                over="ignore"
-            ):  # a long double may pass the largest float64: +inf, refused later
+            with np.errstate(over="ignore"):  # a long double may become +inf, which is refused later
                 return raw.astype(np.float64)
         kind = str(raw.dtype)
     except (TypeError, ValueError, RuntimeError) as fault:  # a ragged list, a tensor on a device

@@ -30,6 +30,8 @@ EosSpec = Token | int | Iterable[Token | int]
 MAX_WIDTH: Final = 2**24
 """The most ids that a vocabulary may be padded to: many times what any model has."""
 
+_TEXTS: Final = (str, bytes, bytearray, memoryview)
+
 
 @dataclass(frozen=True, eq=False)
 class Vocabulary:
@@ -95,7 +97,6 @@ class Vocabulary:
         return cls(padded, tuple(map(TokenId, ends)), special_text)
 
     def __post_init__(self) -> None:
-        check_type(self.special_text, Mapping, "special_text")
         token_bytes = tuple(listed(self.token_bytes, "token_bytes", VocabularyError))
         if not all(isinstance(data, bytes) for data in token_bytes):
             raise VocabularyError(
@@ -104,7 +105,7 @@ class Vocabulary:
         if not any(token_bytes):
             raise VocabularyError("no token stands for any bytes, so no text can be written")
         eos_ids = _checked_eos(token_bytes, listed(self.eos_ids, "eos_ids", VocabularyError))
-        texts = {_checked_id(len(token_bytes), i, "special_text"): t for i, t in self.special_text.items()}
+        texts = _checked_texts(len(token_bytes), self.special_text)
         object.__setattr__(self, "token_bytes", token_bytes)
         object.__setattr__(self, "eos_ids", eos_ids)
         object.__setattr__(self, "special_text", MappingProxyType(texts))
@@ -169,15 +170,15 @@ def _encode_all(tokens: Sequence[Token]) -> list[bytes]:
 
 def _as_items(items: EosSpec) -> list[Any]:
     """One text or id, or several, as a list."""
-    if isinstance(items, str | bytes) or not isinstance(items, Iterable):
+    if isinstance(items, _TEXTS) or not isinstance(items, Iterable):
         return [items]
     return [items] if getattr(items, "ndim", None) == 0 else list(items)
 
 
 def _find(tokens: Sequence[bytes], item: Token | int, role: str) -> int:
-    if not isinstance(item, str | bytes):
+    if not isinstance(item, _TEXTS):
         return _checked_id(len(tokens), item, role)
-    wanted = utf8_bytes(item, f"{role}=", VocabularyError)
+    wanted = utf8_bytes(item, f"the text in {role}=", VocabularyError)
     ids = [i for i, data in enumerate(tokens) if data == wanted]
     if len(ids) != 1:
         fault = "no token" if not ids else f"several tokens (ids {ids})"
@@ -200,6 +201,13 @@ def _checked_eos(token_bytes: Sequence[bytes], eos_ids: list[Any]) -> tuple[Toke
     if written:
         raise VocabularyError(f"EOS id {written[0]} has bytes: text that holds them would not be the end")
     return tuple(map(TokenId, ids))
+
+
+def _checked_texts(tokens: int, special_text: Mapping[int, str]) -> dict[int, str]:
+    check_type(special_text, Mapping, "special_text", error=VocabularyError)
+    for token_id, text in special_text.items():
+        check_type(text, str, f"special_text of {token_id!r:.20}", error=VocabularyError)
+    return {_checked_id(tokens, i, "special_text"): text for i, text in special_text.items()}
 
 
 def _checked_width(width: int | None, tokens: int) -> int:
