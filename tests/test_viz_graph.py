@@ -209,3 +209,17 @@ def test_a_png_without_dot_says_what_to_install(tmp_path: Path, monkeypatch: pyt
     without_dot(monkeypatch)
     with pytest.raises(UsageError, match="apt install graphviz"):
         drawing.save(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(
+    "options", [{"live": -2}, {"live": 1.5}, {"live": True}, {"path": [None]}, {"path": [-9]}]
+)
+def test_what_is_no_state_is_refused(options: dict[str, object]) -> None:
+    with pytest.raises(UsageError, match="state"):
+        draw(compile_dfa("ab"), **options)  # type: ignore[arg-type]
+
+
+def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    for path in (tmp_path / "no" / "such" / "folder.svg", None, tmp_path / "picture.gif"):
+        with pytest.raises(UsageError):
+            draw(compile_dfa("ab")).save(path)  # type: ignore[arg-type]

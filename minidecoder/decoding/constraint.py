@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
+from minidecoder.errors import UsageError
 from minidecoder.regex.dfa import DFA
 from minidecoder.regex.utf8 import ByteDFA
 from minidecoder.tokens.bitmask import Bitmask, pack
@@ -65,6 +66,8 @@ class Constraint:
 
     def bitmask(self, state: State) -> Bitmask:
         """int32 (ceil(V/32),), read-only: the tokens allowed in `state`, EOS where it accepts."""
+        if not 0 <= state < len(self.automaton.table):
+            raise UsageError(f"state {state} is none of this automaton: they are 0 to {len(self.automaton)}")
         return _masks.get((self._number, self.automaton.mask_key(state)), lambda: self._make_mask(state))
 
     def _make_mask(self, state: State) -> Bitmask:

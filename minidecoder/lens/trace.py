@@ -199,7 +199,7 @@ class TraceRecorder:
         if step.draw is None:
             return (self._candidate(step, step.token_id, None, (1.0, 1.0, 1.0)),)
         logits = step.draw.before
-        masked = logits if step.bitmask is None else mask_row(logits, step.bitmask)
+        masked = mask_row(logits, step.bitmask)
         before, after, drawn = softmax(logits), softmax(masked), softmax(step.draw.after)
         top = {int(step.token_id), *np.argsort(-before, kind="stable")[:CANDIDATES].tolist()}
         top |= {i for i in np.argsort(-after, kind="stable")[:CANDIDATES].tolist() if after[i] > 0}
@@ -220,7 +220,7 @@ class TraceRecorder:
             self._kind(token_id),
             logit if logit is not None and np.isfinite(logit) else None,
             *chances,
-            step.bitmask is None or is_set(step.bitmask, token_id),
+            is_set(step.bitmask, token_id),
             self._path(step.state, token_id),
             why,
         )

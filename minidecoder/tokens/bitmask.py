@@ -54,4 +54,6 @@ def is_set(row: Bitmask, token_id: int) -> bool:
 
 def apply(row: Bitmask, logits: NDArray[Any]) -> None:
     """Set to -inf, in place, each of the V logits whose bit is 0. Other logits keep their value."""
+    if not np.issubdtype(np.asarray(logits).dtype, np.floating):
+        raise UsageError(f"logits must be floats, to hold -inf; these are {np.asarray(logits).dtype}")
     logits[~unpack(row, len(logits))] = -np.inf

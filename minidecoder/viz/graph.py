@@ -18,13 +18,14 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Final
 
 from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.lens.trace import ByteMove, Machine, MachineEdge, MachineState, draw_machine
 from minidecoder.regex.dfa import DFA
-from minidecoder.viz.layout import render, run_dot, tidy
+from minidecoder.viz.layout import render, run_dot, tidy, write_file
 from minidecoder.viz.theme import Palette, ThemeName, palette
 
 __all__ = ["MAX_DRAWN", "Drawing", "draw"]
@@ -53,15 +54,10 @@ class Drawing:
 
     def save(self, path: str | Path) -> Path:
         """Write .svg, and where `dot` is installed also .png (at 192 dpi) or .pdf; the path comes back."""
-        path = Path(path)
-        kind = path.suffix.lower().lstrip(".")
-        if kind == "svg":
-            path.write_text(self.svg, encoding="utf-8")
-        elif kind in ("png", "pdf"):
-            path.write_bytes(self._by_dot(kind))
-        else:
-            raise UsageError(f"a machine is saved as .svg, .png or .pdf, not {path.suffix!r}")
-        return path
+        kind = str(path).lower().rpartition(".")[2]
+        if kind not in ("svg", "png", "pdf"):
+            raise UsageError(f"a machine is saved as .svg, .png or .pdf, not as {path!r}")
+        return write_file(path, self.svg.encode() if kind == "svg" else self._by_dot(kind))
 
     def _by_dot(self, kind: str) -> bytes:
         try:
@@ -120,6 +116,8 @@ def _name(machine: Machine, stop: Stop) -> str:
         return stop.state
     if isinstance(stop, str):
         return stop
+    if isinstance(stop, bool) or not isinstance(stop, Integral) or stop < 0:
+        raise UsageError(f"a state is a name such as 's0' or a number from 0 (dead) up, not {stop!r}")
     if stop == 0:
         return _DEAD
     # subtle: a byte machine numbers the states inside a character after all character states.

@@ -11,16 +11,27 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 from xml.etree import ElementTree
 
-from minidecoder.errors import MissingDependencyError
+from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.viz.theme import MONO, SANS
 
-__all__ = ["render", "run_dot", "tidy"]
+__all__ = ["render", "run_dot", "tidy", "write_file"]
 
 _SVG: Final = "{http://www.w3.org/2000/svg}"
 _LABEL_LIFT: Final = 4  # so that `.` and `␣` do not touch the line
+
+
+def write_file(path: str | Path, data: bytes) -> Path:
+    """Write a picture or a page. `UsageError` where it cannot be."""
+    try:
+        target = Path(path)
+        target.write_bytes(data)
+    except (OSError, TypeError) as fault:
+        raise UsageError(f"{path!r} cannot be written: {fault}") from fault
+    return target
 
 
 @lru_cache(maxsize=64)

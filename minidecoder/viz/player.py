@@ -24,6 +24,7 @@ from typing import Any, Final, Protocol
 from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.lens.trace import Machine, Trace
 from minidecoder.viz.graph import draw
+from minidecoder.viz.layout import write_file
 from minidecoder.viz.plots import top_candidates
 from minidecoder.viz.still import still_svg, still_text
 from minidecoder.viz.theme import css_variables
@@ -53,10 +54,8 @@ def show(run: Trace | _HasTrace) -> Any:
 
 
 def save(run: Trace | _HasTrace, path: str | Path) -> Path:
-    """Write the player as one self-contained HTML file; its path comes back."""
-    path = Path(path)
-    path.write_text(_page(_trace_of(run)), encoding="utf-8")
-    return path
+    """Write the player as one self-contained HTML file; its path comes back. `UsageError` if it cannot."""
+    return write_file(path, _page(_trace_of(run)).encode())
 
 
 def _trace_of(run: Trace | _HasTrace) -> Trace:
