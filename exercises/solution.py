@@ -45,6 +45,9 @@ class Worker:
         self.printed = ""
         self._trouble: dict[str, Any] | None = None  # importing the file hangs or ends the process
         self._process: subprocess.Popen[bytes] | None = None
+        self.calls = (
+            0  # of this process; a reply names its call, so that one too many is not taken for the next
+        )
         self._messages: queue.Queue[bytes | None] = queue.Queue()
 
     def ask(self, function: str, arguments: tuple[Any, ...], seconds: float) -> dict[str, Any]:
@@ -57,12 +60,13 @@ class Worker:
         assert self._process is not None
         assert self._process.stdin is not None
         self.printed = ""
+        self.calls += 1
         try:
-            self._process.stdin.write(pickle.dumps((function, arguments)))
+            self._process.stdin.write(pickle.dumps((self.calls, function, arguments)))
             self._process.stdin.flush()
         except OSError:  # the process ended between two calls
             raise EOFError from None
-        return self._reply(deadline)
+        return self._reply(deadline, self.calls)
 
     def stop(self) -> None:
         """End the process and those it started, whatever they are doing."""
@@ -79,7 +83,7 @@ class Worker:
         """Start the process and let it import the file; what is wrong, where that never ends well."""
         self._spawn()
         try:
-            kind = self._reply(deadline)["kind"]
+            kind = self._reply(deadline, 0)["kind"]
             if kind in ("load", "loaded"):
                 return None  # what is wrong with the file, the worker says at each call
             trouble = f"Importing it {_GARBLED}."
@@ -112,23 +116,29 @@ class Worker:
             stderr=subprocess.DEVNULL,
             start_new_session=True,  # a process group of its own, for `_kill_with_children`
         )
+        self.calls = 0
         self._messages = queue.Queue(_WAITING)
         assert self._process.stdout is not None
         reader = threading.Thread(target=_read, args=(self._process.stdout, self._messages), daemon=True)
         reader.start()
 
-    def _reply(self, deadline: float) -> dict[str, Any]:
-        """The next message that is not a print; prints are collected on the way."""
+    def _reply(self, deadline: float, call: int) -> dict[str, Any]:
+        """The reply to the call of that number; prints are collected on the way."""
         while True:
+            left = deadline - time.monotonic()
+            if left <= 0:  # subtle: a queue that is never empty gives without regard to its timeout
+                raise TimeoutError
             try:
-                line = self._messages.get(timeout=max(0.0, deadline - time.monotonic()))
+                line = self._messages.get(timeout=left)
             except queue.Empty:
                 raise TimeoutError from None
             if line is None:
                 raise EOFError
             message = parsed(line)
             if message["kind"] != "printed":
-                return message
+                if message.get("call", call) == call:
+                    return message
+                continue
             self.printed = (self.printed + message["text"])[:PRINTED_CHARACTERS]
 
 
@@ -151,7 +161,7 @@ def _read(pipe: IO[bytes], messages: queue.Queue[bytes | None]) -> None:
             *lines, held = (held + piece).split(b"\n")
             for line in lines:
                 messages.put(line, timeout=60)  # Full: nobody asks any more, or not for long
-        if held:
+        if len(held) > _LINE_BYTES:
             messages.put(b"", timeout=60)  # no message: garbled
         messages.put(None, timeout=60)
 
@@ -228,6 +238,8 @@ class Solution:
 
     def _remembers_earlier_calls(self, call: Call) -> bool:
         """Whether a new process, which has seen no other call, answers this one in another way."""
+        if self._worker.calls == 1:
+            return False  # there is none to remember
         fresh = Worker(self._worker.path, self._worker.stand_in)
         try:
             reply = fresh.ask(self._check.task.function, call.arguments, self._limit)

@@ -2,9 +2,9 @@
 
     python worker.py PATH STAND_IN
 
-In: pickled (function name, arguments), from the checks' side, which we trust. Out: one line for
-each message, the `repr` of a dict of plain values, which the checks' side reads with `parsed`:
-nothing that a student's object does can run over there, and a message of no known form is garbled.
+In: pickled (number of the call, function name, arguments), from the checks' side, which we trust.
+Out: one line for each message, the `repr` of a dict of plain values, which the checks' side reads with
+`parsed`: nothing that a student's object does can run over there, and odd messages are "garbled".
 
 STAND_IN may be empty, or `module:function`: a right function that takes the place of the student's own,
 so that what builds on it can be judged by itself. No expected value comes here.
@@ -39,7 +39,7 @@ _TEXT_CHARACTERS = 2_000  # of an exception's message
 _SHAPES: Final[dict[str, dict[str, type]]] = {  # what each kind of message holds
     "loaded": {},
     "load": {"type": str, "message": str},
-    "printed": {"text": str},
+    "printed": {"text": str},  # alone in having no "call"
     "missing": {},
     "not callable": {"type": str},
     "signature": {"signature": str},
@@ -70,7 +70,8 @@ def parsed(line: bytes) -> Message:
     try:
         message = ast.literal_eval(line.decode())
         shape = _SHAPES[message["kind"]]
-        shape = shape | {key: type_ for key, type_ in _WHERE.items() if key in message}
+        shape = shape | ({} if message["kind"] == "printed" else {"call": int})
+        shape |= {key: type_ for key, type_ in _WHERE.items() if key in message}
         fits = all(isinstance(message[key], type_) for key, type_ in shape.items())
     except Exception:  # whatever reading nonsense may raise: ValueError, RecursionError, MemoryError, …
         fits = False
@@ -95,10 +96,10 @@ class Prints(io.TextIOBase):
 
 def main(path: str, stand_in: str = "") -> None:
     requests, replies = _take_pipes()
-    home = os.getpid()
+    me = os.getpid()
 
     def send(message: Message) -> None:
-        if os.getpid() != home:  # subtle: a process that the student's code forked returns to here too
+        if os.getpid() != me:  # subtle: a process that the student's code forked returns to here too
             return
         replies.write(repr(message).encode("utf-8", "backslashreplace") + b"\n")
         replies.flush()
@@ -109,14 +110,14 @@ def main(path: str, stand_in: str = "") -> None:
     if stand_in and not trouble:
         home, _, name = stand_in.partition(":")
         setattr(module, name, getattr(importlib.import_module(home), name))
-    send(trouble or {"kind": "loaded"})
-    while os.getpid() == home:
+    send({**(trouble or {"kind": "loaded"}), "call": 0})
+    while os.getpid() == me:
         try:
-            function, arguments = pickle.load(requests)
+            call, function, arguments = pickle.load(requests)
         except EOFError:
             return
         prints.left = PRINTED_CHARACTERS
-        send(trouble or _answer(module, path, function, pickle.dumps(arguments)))
+        send({**(trouble or _answer(module, path, function, pickle.dumps(arguments))), "call": call})
 
 
 def _take_pipes() -> tuple[BinaryIO, BinaryIO]:

@@ -5,10 +5,13 @@ A tiny exercise of two tasks stands in for the real ones; the last part runs pla
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +22,7 @@ import pytest
 from exercises.checks import Call, Task, Wrong, check, check_of, dict_of, is_int, list_of
 from exercises.feedback import Outcome, card, explain
 from exercises.machines import edges, machine, show_machine, typed, walked
+from exercises.score_card import _markup
 from exercises.solution import Solution, Worker
 from minidecoder.automaton import State
 
@@ -123,7 +127,40 @@ TROUBLES = {
         "def double(n):\n    x = []\n    for _ in range(400): x = [x]\n    return x",
         "Expected 4",
     ),
-    "not a number": ("def double(number): return float('nan')", "Expected 4"),
+    "a list that holds itself": (
+        "def double(n):\n    x = []\n    x.append(x)\n    return x",
+        "an answer too long, or too deeply nested, to be read",
+    ),
+    "an int of 5000 digits": ("def double(n): return [[10**5000]]", "an answer too long"),
+    "not a number": ("def double(n): return float('nan')", "holds a float of the value nan Expected 4 Form"),
+    "infinity within": ("def double(n): return [{1: -float('inf')}]", "holds a float of the value -inf"),
+    "a built-in function without a signature": ("double = max", "raises TypeError: 'int' object is not iter"),
+    "an exception without words": (
+        "class Odd(Exception):\n    def __str__(self): raise self\ndef double(n): raise Odd",
+        "raises Odd: (its __str__ raises an exception too) Line 3",
+    ),
+    "an exception of a million words": ("def double(n): raise ValueError('a' * 10**7)", "ValueError: aaa"),
+    "a forged print": ("import sys\ndef double(n): sys.stdout.send({'printed': 5})", "wrote into the pipe"),
+    "a forged message": ("import sys\ndef double(n): sys.stdout.send({'nokind': 1})", "wrote into the pipe"),
+    "a forged answer without a value": (
+        "import sys\ndef double(n): sys.stdout.send({'kind': 'answer'})",
+        "no answer: your code wrote into the pipe",
+    ),
+    "a message that is no dict": ("import sys\ndef double(n): sys.stdout.send({1: 2}['kind'])", "KeyError"),
+    "a change of an argument that is not there": (
+        "import sys\ndef double(n): sys.stdout.send({'kind': 'changed', 'argument': 7, 'call': 1})",
+        "changes its argument `?`",
+    ),
+    "a forged reply without its call": (
+        "import sys\ndef double(n): sys.stdout.send({'kind': 'answer', 'value': 4})",
+        "no answer: your code wrote into the pipe",
+    ),
+    "a process of its own that returns too": (
+        "import os\ndef double(n):\n    os.fork()\n    return 5"
+        if hasattr(os, "fork")
+        else "def double(n): return 5",
+        "Yours 5",
+    ),
     "sys.exit": ("import sys\ndef double(number): sys.exit(0)", "raises SystemExit: 0"),
     "os._exit": ("import os\ndef double(number): os._exit(0)", "ended the whole Python process"),
     "input": ("def double(number): return int(input())", "EOFError"),
@@ -139,6 +176,81 @@ def test_trouble_in_one_task_is_said_plainly_and_costs_no_other_task(grade: Grad
     assert (double.points, total.points) == (0, 3)
     assert words in told(double)
     assert "Traceback" not in told(double)
+
+
+def test_escape_codes_of_a_student_are_shown_and_not_obeyed(grade: Grade) -> None:
+    code = "\\x1b[2J\\x1b[HScore 10 of 10\\x1b[8m\\u202e"
+    printed, raised = grade(
+        f"def double(n):\n    print('{code}')\n    return 5\ndef total(n): raise ValueError('{code}')"
+    )
+    for outcome in (printed, raised):
+        assert all(line.isprintable() for line in explain(outcome, width=100))
+        assert r"\x1b[2J\x1b[HScore 10 of 10\x1b[8m\u202e" in told(outcome)
+
+
+def test_what_a_student_prints_is_never_coloured_like_a_check_that_passed(grade: Grade) -> None:
+    outcome, _ = grade("def double(n):\n    print('a\\n✓ 10/10  all')\n    return 5")
+    lines = explain(outcome, width=100)
+    assert any(line.strip().startswith("✓") for line in lines)
+    assert not any(_markup(line)["green"] for line in lines)
+
+
+FORKS = """
+import os, time
+def double(number):
+    if os.fork() == 0:
+        ESCAPE
+        time.sleep(40)
+        os._exit(0)
+    while True: pass
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no os.fork")
+@pytest.mark.parametrize("escape", ["pass", "os.setsid()"])
+def test_a_child_that_holds_the_pipe_does_not_hold_the_grader(tmp_path: Path, escape: str) -> None:
+    path, note = tmp_path / "my_answer.py", tmp_path / "pid"
+    note_it = f"open({str(note)!r}, 'w').write(str(os.getpid()))"
+    path.write_text(FORKS.replace("ESCAPE", f"{escape}; {note_it}") + GOOD_TOTAL, encoding="utf-8")
+    worker = Worker(path)
+    outcomes: list[Outcome] = []
+
+    def run() -> None:
+        outcomes.append(_outcome(total_is_the_sum, worker, PATIENCE_S))
+        outcomes.append(_outcome(double_is_twice, worker, 1.0))
+        outcomes.append(_outcome(total_is_the_sum, worker, PATIENCE_S))
+        worker.stop()
+
+    grading = threading.Thread(target=run, daemon=True)  # so that a hang is a failure
+    grading.start()
+    grading.join(30)
+    assert not grading.is_alive()
+    assert [outcome.points for outcome in outcomes] == [3, 0, 3]
+    assert "still running after 1 seconds" in told(outcomes[1])
+    with contextlib.suppress(OSError):  # who made a session of its own has escaped
+        os.kill(int(note.read_text()), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("line", ["b'x' * 100_000", "b'\\n'", "b\"{'kind': 'printed', 'text': 'x'}\\n\""])
+def test_a_flood_in_the_pipe_is_no_answer_and_fills_no_memory(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "my_answer.py"
+    flood = "import sys\ndef double(number):\n    pipe = sys.stdout.send.__closure__\n"
+    flood += "    (pipe,) = [c.cell_contents for c in pipe if hasattr(c.cell_contents, 'flush')]\n"
+    path.write_text(flood + f"    while True: pipe.write({line})\n" + GOOD_TOTAL, encoding="utf-8")
+    worker = Worker(path)
+    try:
+        assert _outcome(total_is_the_sum, worker, PATIENCE_S).points == 3
+        flooded = _outcome(double_is_twice, worker, 1.0)
+        assert any(words in told(flooded) for words in ("wrote into the pipe", "still running", "ended the"))
+        assert len(worker.printed) <= 2000
+        assert _outcome(total_is_the_sum, worker, PATIENCE_S).points == 3
+    finally:
+        worker.stop()
+
+
+def test_an_import_that_forges_messages_is_told_as_such(grade: Grade) -> None:
+    first, _ = grade("import sys\nsys.stdout.send({'kind': 'answer', 'value': 4})\n" + GOOD_DOUBLE)
+    assert "Importing it wrote into the pipe" in told(first)
 
 
 def test_a_wrong_answer_shows_the_smallest_call_and_why_it_matters_and_the_hint(grade: Grade) -> None:

@@ -56,7 +56,7 @@ class Drawing:
         """Write .svg, and where `dot` is installed also .png (at 192 dpi) or .pdf; the path comes back."""
         kind = str(path).lower().rpartition(".")[2]
         if kind not in ("svg", "png", "pdf"):
-            raise UsageError(f"a machine is saved as .svg, .png or .pdf, not as {path!r}")
+            raise UsageError(f"a machine is saved as .svg, .png or .pdf, not '.{kind}'")
         return write_file(path, self.svg.encode() if kind == "svg" else self._by_dot(kind))
 
     def _by_dot(self, kind: str) -> bytes:
