@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -98,7 +99,8 @@ def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
     return ByteDFA(byte_class, table, accepting, dfa.start, len(dfa))
 
 
-def _utf8_tree(classes: Sequence[Ranges]) -> _Tree:
+@lru_cache(maxsize=32)
+def _utf8_tree(classes: tuple[Ranges, ...]) -> _Tree:
     """The classes as a tree of bytes: the part of UTF-8 decoding that is the same in every state."""
     spans = sorted((low, high, k) for k, ranges in enumerate(classes) for low, high in ranges)
     branches: list[tuple[int, int, _Tree]] = []
