@@ -38,6 +38,7 @@ STEPS = {
         ["folding", "tree", "properties"],
         ["cursor"],
         ["flags"],
+        ["group"],
         ["syntax"],
         ["ecma", "nfa", "minimise"],
         ["context"],

@@ -342,3 +342,10 @@ def test_an_empty_token_is_never_allowed_for_it_goes_nowhere() -> None:
         -np.inf,
         3.0,
     ]
+
+
+def test_a_comment_with_a_hidden_parenthesis_is_read_as_re_reads_it() -> None:
+    matcher = PartialMatcher(r"(?#a\)b)c", "fallback")
+    assert matcher.could_match("")
+    assert matcher.is_full_match("c")
+    assert not matcher.could_match("b")

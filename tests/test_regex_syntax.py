@@ -7,9 +7,15 @@ import warnings
 
 import pytest
 
-from minidecoder.errors import RegexSyntaxError, UnsupportedFeatureError
+from minidecoder.errors import (
+    ConstraintTooLargeError,
+    RegexSyntaxError,
+    UnsupportedFeatureError,
+    UsageError,
+)
 from minidecoder.regex.charset import ANY, category, contains, make_ranges, negate, partition
 from minidecoder.regex.compiler import compile_dfa
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.syntax import Chars, Choice, Concat, Repeat, parse
 
 A = Chars(((97, 97),))
@@ -116,12 +122,13 @@ def test_a_syntax_error_goes_before_an_unsupported_construct(pattern: str, posit
 @pytest.mark.parametrize(
     ("pattern", "position"),
     [
-        ("a(?i)", 1), ("(?i", 0), ("(?iz)a", 0), ("(?L)a", 0), ("(?au)a", 0), ("(?-i)a", 0), ("(?i-i:a)", 0), ("(?-a:b)", 0),
+        ("a(?i)", 1), ("(?i", 0), ("(?iz)a", 3), ("(?L)a", 0), ("(?au)a", 0), ("(?-i)a", 4), ("(?i-i:a)", 0), ("(?-a:b)", 0),
         ("(?-:a)", 0), ("(|(?s)a)", 2), ("^*", 1), ("$+", 1), (r"\b?", 2), ("(?P=n)", 0), ("(?(2)a)", 0), ("(?(", 0), ("(?(x)a)", 0),
+        ("(?a)(?u)x", 4), ("(b)(?(1)a|b|c)", 3), (r"(?<=(a)\1)", 7), ("a{4294967295}", 1),
     ],
 )  # fmt: skip
 def test_flags_and_anchors_that_re_rejects_are_syntax_errors(pattern: str, position: int) -> None:
-    with pytest.raises((re.error, ValueError)):
+    with pytest.raises((re.error, ValueError, OverflowError)):
         re.compile(pattern)
     with pytest.raises(RegexSyntaxError) as caught:
         parse(pattern)
@@ -169,3 +176,23 @@ def test_partition_never_splits_a_class() -> None:
 def test_a_lone_surrogate_matches_nothing() -> None:
     assert len(compile_dfa("\ud800")) == 0
     assert compile_dfa("\ud800|a").accepts("a")
+
+
+def test_a_count_that_re_allows_is_too_large_not_wrong() -> None:
+    re.compile("a{4294967294}")
+    with pytest.raises(ConstraintTooLargeError):
+        compile_dfa("a{4294967294}")
+    assert compile_dfa("a{0000000000000000000000002}").accepts("aa")
+
+
+@pytest.mark.parametrize("pattern", [None, 1, b"a", ["a"]])
+def test_a_pattern_that_is_no_text_is_a_usage_error(pattern: object) -> None:
+    with pytest.raises(UsageError, match="str"):
+        compile_dfa(pattern)  # type: ignore[arg-type]
+
+
+def test_the_time_limit_holds_while_a_pattern_is_read() -> None:
+    many = "(?i)" + "".join(f"[{chr(0x400 + i)}-{chr(0x2000 + i)}]" for i in range(3_000))
+    with pytest.raises(ConstraintTooLargeError) as caught:
+        compile_dfa(many, limits=Limits(timeout_s=0.01))
+    assert caught.value.limit == "timeout_s"

@@ -109,6 +109,8 @@ def partition(
                 owners[at].append(index)
     spans: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for low, after, owner in zip(cuts, cuts[1:], owners, strict=False):
+        if limits is not None:
+            limits.check_time()
         if owner:
             spans.setdefault(tuple(owner), []).append((low, after - 1))
     members: dict[Ranges, list[int]] = {ranges: [] for ranges in distinct}

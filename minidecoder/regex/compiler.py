@@ -38,12 +38,14 @@ def compile_dfa(
     Raises `RegexSyntaxError` and `UnsupportedFeatureError` with a position, `ConstraintTooLargeError` with
     the limit, `UsageError` for another dialect or match.
     """
-    if dialect not in _PARSERS:
+    if not isinstance(pattern, str):
+        raise UsageError(f"the pattern must be a str, not {type(pattern).__name__}")
+    if dialect not in tuple(_PARSERS):
         raise UsageError(f"dialect={dialect!r}: the dialects are 'python' and 'ecma'")
     if match not in ("full", "search"):
         raise UsageError(f"match={match!r}: it is 'full' or 'search'")
-    tree = _PARSERS[dialect](pattern)
+    limits = limits or Limits()
+    tree = _PARSERS[dialect](pattern, limits)
     if match == "search":
         tree = Concat((ANYTHING, tree, ANYTHING))
-    limits = limits or Limits()
     return compile_tree(remove_lookahead(tree, pattern, limits), limits)

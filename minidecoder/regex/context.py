@@ -27,6 +27,7 @@ _EDGES: Final = {
     Place.NO_WORD_EDGE: (_WORD, False),
     Place.ASCII_WORD_EDGE: (_ASCII_WORD, True),
     Place.NO_ASCII_WORD_EDGE: (_ASCII_WORD, False),
+    Place.NO_ECMA_WORD_EDGE: (_ASCII_WORD, False),
 }
 # Which bits of the character before a place matter to each assertion.
 _BEFORE: Final = {
@@ -36,6 +37,7 @@ _BEFORE: Final = {
     Place.NO_WORD_EDGE: _WORD | _START,
     Place.ASCII_WORD_EDGE: _ASCII_WORD,
     Place.NO_ASCII_WORD_EDGE: _ASCII_WORD | _START,
+    Place.NO_ECMA_WORD_EDGE: _ASCII_WORD,
 }
 # subtle: until Python 3.13, \B does not hold in an empty text; since 3.14 it does.
 _EMPTY_TEXT_HAS_NO_EDGES: Final = sys.version_info >= (3, 14)
@@ -52,7 +54,7 @@ def context_sets(nfa: NFA) -> list[Ranges]:
         sets.append(single("\n"))
     if places & {Place.WORD_EDGE, Place.NO_WORD_EDGE}:
         sets += [category("w"), category("W")]
-    if places & {Place.ASCII_WORD_EDGE, Place.NO_ASCII_WORD_EDGE}:
+    if places & {Place.ASCII_WORD_EDGE, Place.NO_ASCII_WORD_EDGE, Place.NO_ECMA_WORD_EDGE}:
         sets += [category("w", ascii_only=True), category("W", ascii_only=True)]
     return sets
 
@@ -123,6 +125,7 @@ def _holds(place: Place, before: int, after: int) -> bool:
             return after == _END or bool(after & _NEWLINE)
         case _:
             kind, wants_edge = _EDGES[place]
-            if not wants_edge and before & _START and after == _END:
+            quirk = place in (Place.NO_WORD_EDGE, Place.NO_ASCII_WORD_EDGE)
+            if quirk and before & _START and after == _END:
                 return _EMPTY_TEXT_HAS_NO_EDGES
             return (bool(before & kind) != bool(after & kind)) == wants_edge

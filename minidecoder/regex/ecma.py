@@ -4,17 +4,18 @@ What differs from `re`: `\d \w \b` are ASCII, `\s` and `.` follow ECMA's lists o
 `$` holds at the very end only, `[]` matches nothing and `[^]` anything, `\p{…}`, `\cX`, `\u{…}` and
 surrogate pairs are characters, groups are named `(?<n>…)`; there are no `\A \Z`, comments or flags.
 
-Left out, as in `syntax`: lookbehind and back-references. More lenient than the flag `u` in one point:
-a brace that is no quantifier is a character, as browsers read it. Cost: O(length).
+Left out, as in `syntax`: lookbehind and back-references. More lenient than the flag `u` where no meaning
+is in doubt: a brace or bracket that closes nothing is a character, and so is any escaped punctuation.
+Cost: O(length).
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-from minidecoder.errors import UnsupportedFeatureError
 from minidecoder.regex.charset import ANY, EMPTY, Ranges, category, make_ranges, negate
 from minidecoder.regex.cursor import DIGITS
+from minidecoder.regex.limits import Limits
 from minidecoder.regex.properties import property_ranges
 from minidecoder.regex.syntax import Parser
 from minidecoder.regex.tree import Assertion, Chars, Node, Place
@@ -24,12 +25,13 @@ __all__ = ["parse"]
 _LINE_ENDS: Final = make_ranges((point, point) for point in (0x0A, 0x0D, 0x2028, 0x2029))
 _SPACE_POINTS: Final = (0x09, 0x0B, 0x0C, 0x20, 0xA0, 0x1680, 0x202F, 0x205F, 0x3000, 0xFEFF)
 _SPACES: Final = make_ranges([*_LINE_ENDS, (0x2000, 0x200A), *((point, point) for point in _SPACE_POINTS)])
+_PROPERTIES: Final = "general categories are known; write other sets as ranges"
 _HEX: Final = frozenset("0123456789abcdefABCDEF")
 
 
-def parse(pattern: str) -> Node:
+def parse(pattern: str, limits: Limits | None = None) -> Node:
     """The syntax tree of an ECMA pattern; `RegexSyntaxError` or `UnsupportedFeatureError` with a position."""
-    return _EcmaParser(pattern).parse()
+    return _EcmaParser(pattern).parse(limits)
 
 
 class _EcmaParser(Parser):
@@ -45,7 +47,7 @@ class _EcmaParser(Parser):
                 return super().sign(char, start)
 
     def places(self) -> dict[str, Place]:
-        return {"b": Place.ASCII_WORD_EDGE, "B": Place.NO_ASCII_WORD_EDGE}
+        return {"b": Place.ASCII_WORD_EDGE, "B": Place.NO_ECMA_WORD_EDGE}
 
     def open(self, start: int) -> None:
         if self.ahead("?<=") or self.ahead("?<!") or not self.ahead("?"):
@@ -76,12 +78,7 @@ class _EcmaParser(Parser):
         self.take()
         name = self.until("}", start, "missing }, the property is never closed")
         if property_ranges(name) is None:
-            raise UnsupportedFeatureError(
-                f"the Unicode property {name!r}",
-                pattern=self.pattern,
-                position=start,
-                remedy="general categories are known; write other sets as ranges",
-            )
+            self.refuse(f"the Unicode property {name!r}", _PROPERTIES, start)
         return f"{letter}{{{name}}}"
 
     def category_ranges(self, name: str, ascii_only: bool) -> Ranges:
@@ -129,12 +126,12 @@ class _EcmaParser(Parser):
             if not self.accept("}") or not digits or int(digits, 16) > 0x10FFFF:
                 self.fail("bad escape \\u{", start)
             return int(digits, 16)
-        high = self._four(start)
-        if 0xD800 <= high <= 0xDBFF and self.accept("\\u"):
+        high, behind = self._four(start), self.at
+        if 0xD800 <= high <= 0xDBFF and self.accept("\\u") and not self.ahead("{"):
             low = self._four(start)
-            if not 0xDC00 <= low <= 0xDFFF:
-                self.fail("the second half of a surrogate pair is missing", start)
-            return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+            if 0xDC00 <= low <= 0xDFFF:
+                return 0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00)
+        self.at = behind  # a half alone: no character that text can hold
         return high
 
     def _four(self, start: int) -> int:

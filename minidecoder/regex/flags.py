@@ -67,6 +67,7 @@ def _letters(cursor: Cursor, start: int, endings: str) -> list[str]:
             cursor.fail(f"missing one of {' '.join(endings)} after the flags", start)
         letter = cursor.take()
         if letter not in _LETTERS:
-            cursor.fail(f"unknown flag {letter!r}", start)
+            fault = f"unknown flag {letter!r}" if letter.isalpha() else f"missing {' or '.join(endings)}"
+            cursor.fail(fault, cursor.at - 1)
         letters.append(letter)
     return letters

@@ -17,7 +17,7 @@ __all__ = ["ANYTHING", "prefix_pattern", "without_lazy"]
 ANYTHING: Final = r"(?:[\s\S]*)"
 # (a piece of a pattern, what takes its place); the first that fits counts, {} is the piece itself.
 _REWRITES: Final = (
-    (r"\(\?#[^)]*\)", ""),  # a comment
+    (r"\(\?#(?:\\.|[^)\\])*\)", ""),  # a comment
     (r"\(\?(?:!|<=|<!)", "(?=|"),  # look-around other than (?= : one that always holds
     (r"\(\?>", "(?:"),  # atomic: may give back
     (r"\(\?\([^)]*\)", "(?:|"),  # a conditional: either branch, or nothing

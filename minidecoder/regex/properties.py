@@ -34,8 +34,8 @@ _CASED: Final = ("Lu", "Ll", "Lt")
 
 def property_ranges(name: str) -> Ranges | None:
     """The characters with the property; None where the name is none that is known here."""
-    key, _, value = name.rpartition("=")
-    if key not in ("", "gc", "General_Category"):
+    key, equals, value = name.rpartition("=")
+    if key not in ("gc", "General_Category") and equals:
         return None
     if not key and value in ("Any", "ASCII", "Assigned"):
         return {"Any": ANY, "ASCII": ((0, 127),), "Assigned": negate(_categories().get("Cn", ()))}[value]

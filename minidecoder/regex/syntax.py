@@ -11,14 +11,15 @@ Cost: O(length). An explicit stack holds open groups, so depth of nesting is no 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Final
 
 from minidecoder.errors import UnsupportedFeatureError
 from minidecoder.regex.charset import ANY, NOT_NEWLINE, Ranges, make_ranges
 from minidecoder.regex.cursor import DIGITS, Cursor
 from minidecoder.regex.flags import Flags, read_flags
-from minidecoder.regex.tree import Assertion, Chars, Choice, Concat, Look, Node, Place, Repeat, width
+from minidecoder.regex.group import Group
+from minidecoder.regex.limits import Limits
+from minidecoder.regex.tree import Assertion, Chars, Choice, Concat, Node, Place, Repeat
 
 __all__ = ["Chars", "Choice", "Concat", "Node", "Parser", "Repeat", "parse"]
 
@@ -26,41 +27,14 @@ _QUANTIFIERS: Final = {"*": (0, None), "+": (1, None), "?": (0, 1)}
 _NO_MEMORY: Final = "a finite automaton cannot remember text"
 _NO_BACKTRACKING: Final = "a language has no backtracking; leave it out if the match stays the same"
 _BEHIND: Final = "say what may stand before, as part of the pattern"
+_MAX_REPEAT: Final = 2**32 - 1  # what `re` refuses as a count
 _SPACES: Final = frozenset(" \t\n\r\v\f")
 _FLAG_LETTERS: Final = frozenset("aiLmsux-")
 
 
-def parse(pattern: str) -> Node:
+def parse(pattern: str, limits: Limits | None = None) -> Node:
     """The syntax tree of `pattern`; `RegexSyntaxError` or `UnsupportedFeatureError` with a position."""
-    return Parser(pattern).parse()
-
-
-@dataclass(slots=True)
-class _Group:
-    """A group that is still open: its finished alternatives and the sequence being read."""
-
-    opened_at: int
-    flags: Flags
-    number: int = 0  # 0: not capturing
-    look: str = ""  # "=" or "!" for a look-ahead
-    options: list[Node] = field(default_factory=list)
-    items: list[Node] = field(default_factory=list)
-    behind: bool = False  # a lookbehind, which `re` wants to be of one width
-    no_repeat: str = "nothing to repeat"  # why the last item may take no quantifier; "" if it may
-
-    def add(self, node: Node, *, no_repeat: str = "") -> None:
-        self.items.append(node)
-        self.no_repeat = no_repeat
-
-    def end_option(self) -> None:
-        self.options.append(self.items[0] if len(self.items) == 1 else Concat(tuple(self.items)))
-        self.items = []
-        self.no_repeat = "nothing to repeat"
-
-    def close(self) -> Node:
-        self.end_option()
-        node = self.options[0] if len(self.options) == 1 else Choice(tuple(self.options))
-        return Look(node, self.look == "!", self.opened_at) if self.look else node
+    return Parser(pattern).parse(limits)
 
 
 class Parser(Cursor):
@@ -70,9 +44,10 @@ class Parser(Cursor):
 
     def __init__(self, pattern: str) -> None:
         super().__init__(pattern)
-        self.groups = [_Group(0, Flags())]
+        self.groups = [Group(0, Flags())]
         self.captures = 0
         self.names: dict[str, int] = {}
+        self.types: set[str] = set()  # which of the flags a and u the whole pattern has
         self.conditions: dict[int, int] = {}  # number of the group asked for → position
         self.refused: UnsupportedFeatureError | None = None
 
@@ -80,10 +55,12 @@ class Parser(Cursor):
     def flags(self) -> Flags:
         return self.groups[-1].flags
 
-    def parse(self) -> Node:
+    def parse(self, limits: Limits | None = None) -> Node:
         """The whole pattern. A syntax error anywhere goes before an unsupported construct."""
         while self.at < len(self.pattern):
             self._item()
+            if limits is not None:
+                limits.check_time()
         if len(self.groups) > 1:
             self.fail("missing ), the group is never closed", self.groups[-1].opened_at)
         for number, position in self.conditions.items():
@@ -174,7 +151,9 @@ class Parser(Cursor):
     def push(self, start: int, *, captures: bool = False, look: str = "", flags: Flags | None = None) -> None:
         self.captures += captures
         number = self.captures if captures else 0
-        self.groups.append(_Group(start, flags or self.flags, number, look))
+        group = Group(start, flags or self.flags, number, look)
+        group.captures_before = self.captures - captures
+        self.groups.append(group)
 
     def named_group(self, start: int) -> None:
         name = self.identifier(">", start)
@@ -206,6 +185,7 @@ class Parser(Cursor):
             self.conditions.setdefault(int(name), start)
         self.refuse("a conditional (?(", "write both cases as alternatives", start)
         self.push(start)
+        self.groups[-1].most_options = 2
 
     def inline_flags(self, start: int) -> None:
         letter = self.pattern[self.at : self.at + 1]
@@ -218,6 +198,9 @@ class Parser(Cursor):
         root = self.groups[0]
         if len(self.groups) > 1 or root.options or root.items:
             self.fail("flags for the whole pattern must stand at its start", start)
+        self.types |= set(on) & {"a", "u"}
+        if len(self.types) > 1:
+            self.fail("the flags a and u exclude each other", start)
         root.flags = root.flags.changed(on)
 
     def _close(self, start: int) -> None:
@@ -225,8 +208,8 @@ class Parser(Cursor):
             self.fail("unbalanced )", start)
         group = self.groups.pop()
         node = group.close()
-        if group.behind and len(set(width(node))) > 1:
-            self.fail("a lookbehind must be of one width", group.opened_at)
+        if fault := group.fault(node):
+            self.fail(fault, group.opened_at)
         self.groups[-1].add(node)
 
     # -- quantifiers ----------------------------------------------------------------------------
@@ -245,9 +228,9 @@ class Parser(Cursor):
         if not self.accept("}") or not (low or comma):
             self.at = before
             return None
-        if len(low) > 9 or len(high) > 9:
+        least, most = _count(low), _count(high) if high else None
+        if max(least, most or 0) >= _MAX_REPEAT:
             self.fail("the repetition number is too large", start)
-        least, most = int(low or 0), int(high) if high else None
         if most is not None and most < least:
             self.fail("the smallest repetition is greater than the largest", start)
         return least, most
@@ -288,6 +271,8 @@ class Parser(Cursor):
     def back_reference(self, number: int, start: int) -> None:
         if number > self.captures or any(group.number == number for group in self.groups):
             self.fail(f"invalid group reference {number}", start)
+        if any(group.behind and number > group.captures_before for group in self.groups):
+            self.fail("a lookbehind cannot refer to a group of its own", start)
         self.refuse("a back-reference", _NO_MEMORY, start)
 
     def refuse(self, feature: str, remedy: str, position: int) -> None:
@@ -296,3 +281,8 @@ class Parser(Cursor):
             self.refused = UnsupportedFeatureError(
                 feature, pattern=self.pattern, position=position, remedy=remedy
             )
+
+
+def _count(digits: str) -> int:
+    # subtle: Python refuses to read an int of 5,000 digits; twelve that count are too many already.
+    return int(digits.lstrip("0")[:12] or 0)

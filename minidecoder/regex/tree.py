@@ -73,6 +73,7 @@ class Place(Enum):
     NO_WORD_EDGE = r"\B"
     ASCII_WORD_EDGE = r"\b with the flag a"
     NO_ASCII_WORD_EDGE = r"\B with the flag a"
+    NO_ECMA_WORD_EDGE = r"\B in ECMA, which also holds in an empty text"
 
 
 @dataclass(frozen=True, slots=True)
