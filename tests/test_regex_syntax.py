@@ -94,7 +94,7 @@ def test_what_re_rejects_is_an_error_with_its_position(pattern: str, position: i
         ("(?<=a)b", 0, "lookbehind"), ("x(?<!a)b", 1, "lookbehind"), (r"(a)\1", 3, "back-reference"),
         ("(?P<n>a)(?P=n)", 8, "back-reference"), ("(?>a)", 0, "atomic"), ("(a)(?(1)b)", 3, "conditional"),
         ("(?P<n>a)?(?(n)b|c)", 9, "conditional"), ("a*+", 1, "possessive"), ("a{2}+", 1, "possessive"),
-        ("((?=a).)*", 1, "repetition"), ("(?=a)*b", 0, "repetition"), (r"x(?=a)\b.", 1, "look-ahead together"),
+        (r"(?<=\b|(?<=a))b", 0, "lookbehind"), ("((?=a).)*", 1, "repetition"), ("(?=a)*b", 0, "repetition"), (r"x(?=a)\b.", 1, "look-ahead together"),
     ],
 )  # fmt: skip
 def test_what_no_automaton_here_can_do_is_named_with_its_position(

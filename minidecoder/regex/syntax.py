@@ -210,7 +210,9 @@ class Parser(Cursor):
         node = group.close()
         if fault := group.fault(node):
             self.fail(fault, group.opened_at)
-        self.groups[-1].add(node)
+        self.groups[-1].add(
+            Concat(()) if group.behind else node
+        )  # refused in the end; of no width until then
 
     # -- quantifiers ----------------------------------------------------------------------------
 
