@@ -212,7 +212,7 @@ class Parser(Cursor):
             self.fail(fault, group.opened_at)
         self.groups[-1].add(
             Concat(()) if group.behind else node
-        )  # refused in the end; of no width until then
+        )  # refused in the end
 
     # -- quantifiers ----------------------------------------------------------------------------
 
