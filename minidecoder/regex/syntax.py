@@ -210,9 +210,7 @@ class Parser(Cursor):
         node = group.close()
         if fault := group.fault(node):
             self.fail(fault, group.opened_at)
-        self.groups[-1].add(
-            Concat(()) if group.behind else node
-        )  # refused in the end
+        self.groups[-1].add(Concat(()) if group.behind else node)  # refused in the end
 
     # -- quantifiers ----------------------------------------------------------------------------
 
