@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,28 +11,21 @@ from typing import Any
 
 import pytest
 
-PROGRAMS = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-    "--disable-sync",
-]
+from tests.chromium import ARGUMENTS, program
 
 
 @contextmanager
 def chromium() -> Iterator[Any]:
     """A browser. Where Playwright or Chromium is missing: skip, or fail if nothing may be skipped."""
-    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
+    executable = program()
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
-        program = None
-    if program is None:
+        executable = None
+    if executable is None:
         absent("playwright or chromium is not installed: pip install playwright; apt install chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=executable, args=ARGUMENTS)
         yield browser
         browser.close()
 

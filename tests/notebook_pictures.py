@@ -11,7 +11,6 @@ import base64
 import io
 import json
 import re
-import shutil
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,20 +18,9 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
-ARGUMENTS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-background-networking",
-    "--no-first-run",
-    "--disable-sync",
-]
+from tests.chromium import ARGUMENTS, program
+
 SCALE = 1.5  # pixels of a picture for one of the page: sharp on a good screen, and still small
-
-
-def chromium() -> str | None:
-    """The program, or None."""
-    return next(filter(None, map(shutil.which, CHROMIUM)), None)
 
 
 @contextmanager
@@ -41,7 +29,7 @@ def browser_page() -> Iterator[Any]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        browser = started.chromium.launch(executable_path=program(), args=ARGUMENTS)
         context = browser.new_context(
             viewport={"width": 960, "height": 580},
             device_scale_factor=SCALE,

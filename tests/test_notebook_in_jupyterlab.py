@@ -26,7 +26,7 @@ import pytest
 
 from minidecoder.models.smollm2_files import where
 from tests import notebook_runner as runner
-from tests.notebook_pictures import ARGUMENTS, chromium
+from tests.chromium import ARGUMENTS, program
 from tests.notebook_runner import FOLDER, PNG, ROOT, code_cells
 
 LESSON = "03_tokens_are_not_characters.ipynb"
@@ -56,7 +56,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The address of a JupyterLab with no settings but its own, on a copy of the lesson."""
     needed(find_spec("jupyterlab"), "jupyterlab is not installed")
     needed(find_spec("playwright"), "playwright is not installed")
-    needed(chromium(), "chromium is not installed")
+    needed(program(), "chromium is not installed")
     work = tmp_path_factory.mktemp("lab")
     shutil.copy(FOLDER / LESSON, work / LESSON)
     port, log = free_port(), work / "server.log"
@@ -112,7 +112,7 @@ def lab(server: str) -> Iterator[SimpleNamespace]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=chromium(), args=ARGUMENTS)
+        browser = started.chromium.launch(executable_path=program(), args=ARGUMENTS)
         context = browser.new_context(viewport={"width": 1280, "height": 720})
         page, outside, faults = context.new_page(), [], []
         context.route(re.compile(r"^(?!data:|blob:)"), lambda route: only_here(route, outside))

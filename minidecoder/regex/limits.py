@@ -34,10 +34,6 @@ class Limits:
         self.timeout_s = timeout_s
         self._end = time.monotonic() + timeout_s
 
-    @property
-    def seconds_left(self) -> float:
-        return max(self._end - time.monotonic(), 0.001)
-
     def check_time(self) -> None:
         """Raise if the time is used up."""
         if time.monotonic() > self._end:
