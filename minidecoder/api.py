@@ -55,9 +55,8 @@ def compile_regex(
     def compile_() -> Constraint:
         characters = compile_dfa(pattern, dialect=dialect, match=match, limits=limits)
         automaton = lower_to_bytes(characters, limits)
-        return Constraint(
-            pattern, vocabulary, characters, automaton, build_index(automaton, vocabulary, limits)
-        )
+        index = build_index(automaton, vocabulary, limits)
+        return Constraint(pattern, vocabulary, automaton, index, characters)
 
     return compiled_once(("regex", pattern, dialect, match), vocabulary, compile_)
 

@@ -1,7 +1,7 @@
 """The one protocol below a matcher: a deterministic machine that reads bytes.
 
-A regular expression compiles to a table with one row per state; a grammar or a schema will be a
-lazy machine whose states are made when first reached. Everything above this file sees only
+A regular expression compiles to a table with one row per state; a grammar or a schema is a lazy
+machine whose states are made when first reached. Everything above this file sees only
 `Automaton`, so a mask, a matcher and a picture work for all of them alike.
 
 `State` and `TokenId` are both integers and mixing them is the classic bug of this field, hence
@@ -40,6 +40,20 @@ class Automaton(Protocol):
 
     def mask_key(self, state: State) -> int:
         """States with the same key allow the same tokens, so they may share one mask."""
+
+    def live_bytes(self, state: State) -> list[int]:
+        """The bytes after which something can still match, ascending."""
+
+    def hold(self, state: State) -> object:
+        """What keeps `state` meaningful as long as it is kept: a lazy machine may forget states that
+        nobody holds. None where states are for ever."""
+
+    def __contains__(self, state: object) -> bool:
+        """Whether `state` is one of this machine's, `DEAD` included."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the tables, for caches that are limited by bytes."""
 
 
 def walk(automaton: Automaton, state: State, data: bytes) -> list[State]:

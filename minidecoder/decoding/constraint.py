@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from minidecoder.automaton import DEAD, State
+from minidecoder.automaton import DEAD, Automaton, State
 from minidecoder.errors import UsageError
 from minidecoder.regex.dfa import DFA
-from minidecoder.regex.utf8 import ByteDFA
 from minidecoder.tokens.bitmask import Bitmask, pack
 from minidecoder.tokens.cache import ByteLimitedCache
 from minidecoder.tokens.token_index import TokenIndex
@@ -42,21 +41,21 @@ _serial: Final = count()
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """`source`: what was compiled, as the user wrote it; `characters`: the machine people see;
-    `automaton`: the machine the engine runs; `index`: its moves in tokens."""
+    """`source`: what was compiled, as the user wrote it; `automaton`: the machine the engine runs;
+    `index`: its moves in tokens; `characters`: the machine people see, None where there is no table of
+    states (grammars, schemas)."""
 
     source: str
     vocabulary: Vocabulary
-    characters: DFA
-    automaton: ByteDFA
+    automaton: Automaton
     index: TokenIndex
+    characters: DFA | None = None
     _number: int = field(default_factory=lambda: next(_serial), repr=False)
 
     def __repr__(self) -> str:
-        return (
-            f"Constraint({self.source!r}, {len(self.characters):,} states, "
-            f"{len(self.vocabulary):,} tokens, index: {self.index.form})"
-        )
+        states = "" if self.characters is None else f"{len(self.characters):,} states, "
+        size = f"{states}{len(self.vocabulary):,} tokens"
+        return f"Constraint({self.source!r:.200}, {size}, index: {self.index.form})"
 
     def matcher(self) -> Matcher:
         """A fresh matcher at the start, one per request."""
@@ -66,8 +65,8 @@ class Constraint:
 
     def bitmask(self, state: State) -> Bitmask:
         """int32 (ceil(V/32),), read-only: the tokens allowed in `state`, EOS where it accepts."""
-        if not 0 <= state < len(self.automaton.table):
-            raise UsageError(f"state {state} is none of this automaton: they are 0 to {len(self.automaton)}")
+        if state not in self.automaton:
+            raise UsageError(f"state {state} is none of this automaton")
         return _masks.get((self._number, self.automaton.mask_key(state)), lambda: self._make_mask(state))
 
     def _make_mask(self, state: State) -> Bitmask:
@@ -84,8 +83,8 @@ class Constraint:
     @property
     def nbytes(self) -> int:
         """Bytes of the tables, for the cache of compiled constraints; masks have their own limit."""
-        tables = (self.automaton.table, self.automaton.accepting, self.characters.table)
-        return 4096 + self.index.nbytes + sum(table.nbytes for table in tables)
+        characters = 0 if self.characters is None else self.characters.table.nbytes
+        return 4096 + self.index.nbytes + self.automaton.nbytes + characters
 
 
 _compiled: ByteLimitedCache[Hashable, Constraint] = ByteLimitedCache(

@@ -170,10 +170,11 @@ class TraceRecorder:
     def finish(self, is_complete: bool) -> Trace:
         """The whole trace. `is_complete`: whether the text is a whole match."""
         ended = bool(self.steps) and self.steps[-1].is_eos
+        characters = None if self.constraint is None else self.constraint.characters
         return Trace(
             schema_version=SCHEMA_VERSION,
             pattern=None if self.constraint is None else self.constraint.source,
-            machine=None if self.constraint is None else draw_machine(self.constraint.characters),
+            machine=None if characters is None else draw_machine(characters),
             vocabulary_size=len(self.vocabulary),
             prompt=self.prompt,
             steps=tuple(self.steps),

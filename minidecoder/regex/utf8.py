@@ -77,8 +77,18 @@ class ByteDFA:
         return state
 
     def live_bytes(self, state: State) -> list[int]:
-        """The bytes after which something can still match, ascending."""
-        return np.flatnonzero(self.table[state, self.byte_class]).tolist()
+        live: list[int] = np.flatnonzero(self.table[state, self.byte_class]).tolist()
+        return live
+
+    def hold(self, state: State) -> None:
+        """Nothing: a table keeps all of its states."""
+
+    def __contains__(self, state: object) -> bool:
+        return isinstance(state, int) and 0 <= state < len(self.table)
+
+    @property
+    def nbytes(self) -> int:
+        return self.table.nbytes + self.accepting.nbytes + self.byte_class.nbytes
 
 
 def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
