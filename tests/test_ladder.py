@@ -51,6 +51,7 @@ STEPS = {
     "tokens": [
         ["trie", "bitmask"],
         ["vocabulary"],
+        ["dead_ends", "unspellable"],
         ["naive_index", "sweep", "token_classes"],
         ["token_index"],
     ],

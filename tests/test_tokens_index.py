@@ -17,6 +17,7 @@ from minidecoder.errors import UnsatisfiableConstraintError
 from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
+from minidecoder.tokens import sweep
 from minidecoder.tokens.cache import ByteLimitedCache
 from minidecoder.tokens.naive_index import naive_index, reachable_states
 from minidecoder.tokens.sweep import SweepIndex
@@ -55,6 +56,16 @@ def test_token_classes_and_sweep_equal_the_naive_index(pattern: str, vocabulary:
     assert classes is not None
     assert table_of(classes, dfa, vocabulary) == expected
     assert table_of(SweepIndex(dfa, vocabulary), dfa, vocabulary) == expected
+
+
+@settings(max_examples=100)
+@given(patterns(), vocabularies())
+def test_a_sweep_of_whole_levels_equals_the_naive_index(pattern: str, vocabulary: Vocabulary) -> None:
+    dfa = byte_machine(pattern)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sweep, "_FEW_NODES", 0)
+        table = table_of(SweepIndex(dfa, vocabulary), dfa, vocabulary)
+    assert table == naive_index(dfa, states_of(dfa), vocabulary)
 
 
 @settings(max_examples=100)
@@ -125,9 +136,11 @@ def test_ids_that_share_bytes_are_all_kept_and_ids_without_bytes_never_match() -
 def test_a_long_literal_is_served_by_the_sweep_and_says_so() -> None:
     vocabulary = Vocabulary.from_tokens(["</s>", "ab", "a", "b", "ba"], eos=0)
     dfa = byte_machine("ab" * 300)
-    classes, sweep = build_index(dfa, vocabulary), build_index(dfa, vocabulary, max_bytes=10_000)
-    assert (classes.form, sweep.form) == ("token classes", "sweep")
-    assert table_of(classes, dfa, vocabulary) == table_of(sweep, dfa, vocabulary)
+    free, narrow = build_index(dfa, vocabulary), build_index(dfa, vocabulary, max_bytes=10_000)
+    assert (free.form, narrow.form) == ("sweep", "sweep"), "nothing is built before it pays"
+    assert table_of(free, dfa, vocabulary) == table_of(narrow, dfa, vocabulary)
+    assert (free.form, narrow.form) == ("token classes", "sweep")
+    assert table_of(free, dfa, vocabulary) == table_of(narrow, dfa, vocabulary)
 
 
 @given(st.lists(st.binary(max_size=4), min_size=1, max_size=30).filter(any))
@@ -202,15 +215,18 @@ def test_the_time_limit_holds_in_the_index_too() -> None:
 
 
 def test_shared_arrays_cannot_be_written() -> None:
-    constraint = md.compile_regex("ab|c", md.Vocabulary.from_tokens(["</s>", "a", "b", "c"], eos=0))
-    index = constraint.index
-    assert isinstance(index, TokenClasses)
+    vocabulary, characters = Vocabulary.from_tokens(["</s>", "a", "b", "c"], eos=0), compile_dfa("ab|c")
+    automaton = lower_to_bytes(characters)
+    index = build_index(automaton, vocabulary)
+    classes = index.classes()
+    assert isinstance(classes, TokenClasses)
     arrays = (
-        index.next_state,
-        index.alive,
-        constraint.automaton.accepting,
-        constraint.automaton.table,
-        constraint.characters.table,
+        classes.next_state,
+        classes.alive,
+        index.sweep.alive,
+        automaton.accepting,
+        automaton.table,
+        characters.table,
     )
     for array in arrays:
         with pytest.raises(ValueError, match="read-only"):

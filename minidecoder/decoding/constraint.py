@@ -28,7 +28,7 @@ from minidecoder.tokens.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from minidecoder.decoding.matcher import Matcher
 
-__all__ = ["Constraint", "compiled_once"]
+__all__ = ["Constraint", "clear_caches", "compiled_once"]
 
 _COMPILED_CACHE_BYTES: Final = 256_000_000
 
@@ -90,6 +90,12 @@ class Constraint:
 _compiled: ByteLimitedCache[Hashable, Constraint] = ByteLimitedCache(
     _COMPILED_CACHE_BYTES, lambda c: c.nbytes
 )
+
+
+def clear_caches() -> None:
+    """Forget all compiled constraints and masks, as a benchmark must before each measurement."""
+    _compiled.clear()
+    _masks.clear()
 
 
 def compiled_once(key: Hashable, vocabulary: Vocabulary, compile_: Callable[[], Constraint]) -> Constraint:

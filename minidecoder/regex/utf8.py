@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -63,6 +63,18 @@ class ByteDFA:
 
     def step(self, state: State, byte: int) -> State:
         return State(int(self.table[state, self.byte_class[byte]]))
+
+    def run(self, state: State, data: bytes) -> State:
+        """The state after all of `data`: the last of `walk`, several times faster."""
+        item, columns, at = self.table.item, self._columns, int(state)
+        for byte in data:
+            at = item(at, columns[byte])
+        return State(at)
+
+    @cached_property
+    def _columns(self) -> list[int]:
+        columns: list[int] = self.byte_class.tolist()
+        return columns
 
     def is_accepting(self, state: State) -> bool:
         return bool(self.accepting[state])

@@ -10,16 +10,15 @@ Cost: O(Q K); nothing where every byte of the machine is a token.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD
 from minidecoder.regex.utf8 import ByteDFA
+from minidecoder.tokens.trie import spans
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["alive_by_single_bytes", "expand", "grow_backwards"]
+__all__ = ["alive_by_single_bytes", "grow_backwards"]
 
 
 def alive_by_single_bytes(dfa: ByteDFA, vocabulary: Vocabulary) -> NDArray[np.bool_]:
@@ -51,14 +50,7 @@ def grow_backwards(alive: NDArray[np.bool_], moves: NDArray[np.int32]) -> NDArra
     first = np.searchsorted(np.sort(targets), np.arange(len(alive) + 1))  # the moves into state q
     frontier = np.flatnonzero(alive)
     while len(frontier) and len(sources):
-        before = sources[expand(first[frontier], first[frontier + 1])]
+        before = sources[spans(first[frontier], first[frontier + 1])]
         frontier = np.unique(before[~alive[before]])
         alive[frontier] = True
     return alive
-
-
-def expand(first: NDArray[Any], last: NDArray[Any]) -> NDArray[np.intp]:
-    """The numbers first[0]..last[0]-1, then first[1]..last[1]-1, and so on."""
-    count = last - first
-    offset = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    return np.asarray(np.repeat(first, count) + offset, dtype=np.intp)

@@ -1,8 +1,9 @@
 """The token index: from a state, which tokens may come next, and where each leads.
 
-Three forms of one table. `naive_index` is its definition; `token_classes` holds it for all states
-in two arrays, while they stay under 20 MB; `sweep` makes one row on demand where they would not.
-`build_index` chooses between the last two, and `form` says which it chose.
+Three forms of one table. `naive_index` is its definition; `sweep` makes one row on demand;
+`token_classes` holds all states in two arrays. `build_index` gives an index that starts as a sweep,
+so that the first mask needs nothing built ahead, and becomes token classes once its sweeps have cost
+about as much as building them, where those stay under 20 MB. `form` says which it is at the moment.
 
 Dead ends are trimmed in each: no mask leads to a state from which this vocabulary cannot finish.
 Left out: EOS, which `decoding.constraint` adds in accepting states, and packed masks.
@@ -10,7 +11,8 @@ Left out: EOS, which `decoding.constraint` adds in accepting states, and packed 
 
 from __future__ import annotations
 
-from typing import Protocol
+from threading import Lock
+from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +22,13 @@ from minidecoder.errors import UnsatisfiableConstraintError
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA
 from minidecoder.tokens.sweep import SweepIndex
-from minidecoder.tokens.token_classes import MAX_TABLE_BYTES, build_token_classes
+from minidecoder.tokens.token_classes import MAX_TABLE_BYTES, TokenClasses, build_token_classes
+from minidecoder.tokens.unspellable import why_unspellable
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["TokenIndex", "build_index"]
+__all__ = ["AdaptiveIndex", "TokenIndex", "build_index"]
 
-_SHOWN_BYTES = 8
+_TRIES_BEFORE_CLASSES: Final = 4  # building the classes costs as much as about four whole sweeps
 
 
 class TokenIndex(Protocol):
@@ -33,14 +36,14 @@ class TokenIndex(Protocol):
 
     @property
     def form(self) -> str:
-        """`"token classes"` or `"sweep"`."""
+        """`"sweep"`, `"token classes"`, or the name of a lazy machine's own."""
 
     @property
     def nbytes(self) -> int:
         """Bytes that the index keeps as long as it lives."""
 
     def allowed(self, state: State) -> NDArray[np.bool_]:
-        """bool (V,): the tokens that may be drawn in `state`, EOS left out."""
+        """bool (V,), a fresh array: the tokens that may be drawn in `state`, EOS left out."""
 
     def after(self, state: State, token_id: int) -> State:
         """The state after the token; DEAD where it may not be drawn."""
@@ -49,27 +52,61 @@ class TokenIndex(Protocol):
         """Whether some sequence of tokens finishes the text from `state`."""
 
 
+class AdaptiveIndex:
+    """A sweep that turns into token classes where that pays. Both give the same answers."""
+
+    def __init__(
+        self, dfa: ByteDFA, vocabulary: Vocabulary, limits: Limits | None = None, *, max_bytes: int
+    ) -> None:
+        self.sweep = SweepIndex(dfa, vocabulary, limits)
+        self._classes: TokenClasses | None = None
+        self._build = (dfa, vocabulary, max_bytes)
+        self._tried = False
+        self._lock = Lock()
+
+    @property
+    def form(self) -> str:
+        return self.sweep.form if self._classes is None else self._classes.form
+
+    @property
+    def nbytes(self) -> int:
+        """The most that the index may come to hold: it grows after a cache has weighed it."""
+        dfa, vocabulary, max_bytes = self._build
+        classes = min(max_bytes, dfa.table.nbytes * _TRIES_BEFORE_CLASSES) + 4 * len(vocabulary)
+        return self.sweep.nbytes + (classes if self._classes is None else self._classes.nbytes)
+
+    def classes(self) -> TokenClasses | None:
+        """The dense form, built now where it has not been; None where it would be too large."""
+        with self._lock:  # a second thread would build the same
+            if not self._tried:
+                dfa, vocabulary, max_bytes = self._build
+                self._classes = build_token_classes(dfa, vocabulary, max_bytes=max_bytes)
+                self._tried = True
+        return self._classes
+
+    def allowed(self, state: State) -> NDArray[np.bool_]:
+        """bool (V,): the tokens after which the text can still be finished. EOS is not judged here."""
+        trie = self._build[1].trie
+        if not self._tried and self.sweep.nodes_touched > _TRIES_BEFORE_CLASSES * len(trie):
+            self.classes()
+        return (self._classes or self.sweep).allowed(state)
+
+    def after(self, state: State, token_id: int) -> State:
+        """The state after one token; DEAD where it is not allowed."""
+        return (self._classes or self.sweep).after(state, token_id)
+
+    def is_alive(self, state: State) -> bool:
+        return self.sweep.is_alive(state)
+
+
 def build_index(
     dfa: ByteDFA, vocabulary: Vocabulary, limits: Limits | None = None, *, max_bytes: int = MAX_TABLE_BYTES
-) -> TokenIndex:
-    """The index of a byte DFA. Raises `UnsatisfiableConstraintError` where nothing can be spelled,
-    `ConstraintTooLargeError` where the time of `limits` is used up."""
-    limits = limits or Limits()
+) -> AdaptiveIndex:
+    """The index of a byte DFA. `max_bytes`: of the dense form. Raises `UnsatisfiableConstraintError` where
+    nothing can be spelled, `ConstraintTooLargeError` where the time of `limits` is used up."""
     if dfa.start == DEAD:
         raise UnsatisfiableConstraintError("the constraint matches no text at all")
-    classes = build_token_classes(dfa, vocabulary, limits, max_bytes=max_bytes)
-    index = classes if classes is not None else SweepIndex(dfa, vocabulary, limits)
+    index = AdaptiveIndex(dfa, vocabulary, limits or Limits(), max_bytes=max_bytes)
     if not index.is_alive(dfa.start):
-        raise UnsatisfiableConstraintError(_why_unspellable(dfa, vocabulary))
+        raise UnsatisfiableConstraintError(why_unspellable(dfa, vocabulary))
     return index
-
-
-def _why_unspellable(dfa: ByteDFA, vocabulary: Vocabulary) -> str:
-    spelled = set(np.unique(vocabulary.trie.byte[1:]).tolist())
-    wanted = sorted({byte for state in range(len(dfa.table)) for byte in dfa.live_bytes(State(state))})
-    missing = [byte for byte in wanted if byte not in spelled]
-    if not missing:
-        return "the vocabulary cannot spell any match: its tokens never join to a whole one"
-    names = [repr(chr(byte)) if 0x20 < byte < 0x7F else f"byte {byte:02X}" for byte in missing]
-    more = f" and {len(names) - _SHOWN_BYTES} more" if len(names) > _SHOWN_BYTES else ""
-    return f"the vocabulary cannot spell any match: no token holds {', '.join(names[:_SHOWN_BYTES])}{more}"

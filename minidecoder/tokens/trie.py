@@ -15,23 +15,25 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Trie", "build_trie"]
+__all__ = ["Trie", "build_trie", "spans"]
 
 
 @dataclass(frozen=True, eq=False)
 class Trie:
-    """`parent`: int32 (N,); `byte`: uint8 (N,), the last byte of the node; the nodes of level d are
+    """`parent`: intp (N,); `byte`: uint8 (N,), the last byte of the node; the nodes of level d are
     `level[d]`..`level[d+1]-1`; the children of node n are `first_child[n]`..`first_child[n+1]-1`;
-    `node_of_token`: int32 (V,), 0 (the root) for ids without bytes; `ends_token`: bool (N,), whether a
-    token ends at the node.
+    `node_of_token`: intp (V,), 0 (the root) for ids without bytes; the ids of the tokens that end at
+    node n are `token_order[first_token[n]:first_token[n+1]]`.
     """
 
-    parent: NDArray[np.int32]
+    # intp where an array is an index: NumPy would convert any other integer at each use.
+    parent: NDArray[np.intp]
     byte: NDArray[np.uint8]
     level: tuple[int, ...]
-    first_child: NDArray[np.int32]
-    node_of_token: NDArray[np.int32]
-    ends_token: NDArray[np.bool_]
+    first_child: NDArray[np.intp]
+    node_of_token: NDArray[np.intp]
+    token_order: NDArray[np.intp]
+    first_token: NDArray[np.intp]
 
     def __len__(self) -> int:
         return len(self.parent)
@@ -40,6 +42,29 @@ class Trie:
     def depth(self) -> int:
         """The length of the longest token, in bytes."""
         return len(self.level) - 2
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        arrays = (self.parent, self.byte, self.first_child, self.node_of_token)
+        return sum(array.nbytes for array in (*arrays, self.token_order, self.first_token))
+
+    def tokens_at(self, nodes: NDArray[np.intp]) -> NDArray[np.intp]:
+        """The ids of all tokens that end at one of `nodes`."""
+        return self.token_order[spans(self.first_token[nodes], self.first_token[nodes + 1])]
+
+    def ends_token(self, nodes: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """bool, elementwise: whether some token ends at the node."""
+        return np.asarray(self.first_token[nodes + 1] > self.first_token[nodes], dtype=np.bool_)
+
+
+def spans(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The numbers first[0]..last[0]-1, then first[1]..last[1]-1, and so on."""
+    count = last - first
+    ends = np.cumsum(count)
+    if not len(ends):
+        return np.zeros(0, dtype=np.intp)
+    return np.asarray(np.arange(ends[-1]) + np.repeat(first - ends + count, count), dtype=np.intp)
 
 
 def build_trie(tokens: Sequence[bytes]) -> Trie:
@@ -60,8 +85,10 @@ def build_trie(tokens: Sequence[bytes]) -> Trie:
         node[longer] = level[-1] + inverse
         level.append(level[-1] + len(keys))
         longer = longer[lengths[longer] > depth + 1]
-    parent = np.concatenate(parents).astype(np.int32)
-    first_child = np.searchsorted(parent[1:], np.arange(len(parent) + 1)).astype(np.int32) + 1
-    ends_token = np.zeros(len(parent), dtype=np.bool_)
-    ends_token[node[lengths > 0]] = True
-    return Trie(parent, np.concatenate(bytes_), tuple(level), first_child, node.astype(np.int32), ends_token)
+    parent = np.concatenate(parents).astype(np.intp)
+    edges = np.arange(len(parent) + 1)
+    first_child = np.searchsorted(parent[1:], edges) + 1
+    order = np.argsort(node, kind="stable")
+    order = order[np.searchsorted(node[order], 1) :]  # ids without bytes stand at the root: left out
+    first_token = np.searchsorted(node[order], edges)
+    return Trie(parent, np.concatenate(bytes_), tuple(level), first_child, node, order, first_token)
