@@ -41,7 +41,7 @@ STEPS = {
         ["group"],
         ["syntax"],
         ["ecma", "nfa", "minimise"],
-        ["context"],
+        ["context", "subsets"],
         ["dfa"],
         ["members", "utf8"],
         ["operations"],

@@ -30,11 +30,10 @@ from minidecoder.regex.context import ContextSubsets, context_sets
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.minimise import equivalence_classes
 from minidecoder.regex.nfa import NFA, build_nfa
+from minidecoder.regex.subsets import Subsets
 from minidecoder.regex.tree import Node
 
 __all__ = ["DFA", "compile_tree", "determinise", "minimise"]
-
-_FEW = 8  # closures that are looked up and joined; more are searched for anew
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,13 +132,12 @@ def compile_tree(tree: Node, limits: Limits | None = None) -> DFA:
 def determinise(nfa: NFA, limits: Limits | None = None, *, important_only: bool = False) -> DFA:
     """Subset construction (Rabin and Scott, 1959): a DFA state is a set of NFA states.
 
-    `important_only` leaves out of each set the NFA states that only pass ε on (Aho, Sethi and
-    Ullman's "important states"): fewer and smaller sets of the same meaning, but not the
-    textbook's count (13 for the age pattern, where this gives 12).
+    `important_only` leaves out of each set what adds nothing to it (`subsets`): fewer and smaller sets
+    of the same meaning, but not the textbook's count (13 for the age pattern, where this gives 12).
     """
     limits = limits or Limits()
     classes, members = partition(_sets_of(nfa), limits)
-    subsets: _Moves = _Subsets(nfa, members, important_only)
+    subsets: _Moves = Subsets(nfa, members, limits, important_only=important_only)
     if nfa.assertions:
         subsets = ContextSubsets(nfa, members, classes)
     numbers: dict[Any, int] = {subsets.start: 1}
@@ -181,58 +179,6 @@ class _Moves(Protocol):
     def successors(self, subset: Any) -> dict[int, Any]: ...
 
     def accepts(self, subset: Any) -> bool: ...
-
-
-class _Subsets:
-    """Moves between ε-closed sets of NFA states."""
-
-    def __init__(self, nfa: NFA, members: dict[Ranges, tuple[int, ...]], important_only: bool) -> None:
-        self.nfa = nfa
-        self.members = members
-        self.important_only = important_only
-        self._closures: dict[int, frozenset[int]] = {}
-        self.start = self._closure(nfa.start)
-
-    def successors(self, subset: frozenset[int]) -> dict[int, frozenset[int]]:
-        """class → the subset it leads to; classes that lead nowhere are absent."""
-        by_set: dict[Ranges, list[int]] = defaultdict(list)
-        for state in subset:
-            for ranges, target in self.nfa.edges[state]:
-                by_set[ranges].append(target)
-        moves: dict[int, list[int]] = defaultdict(list)
-        for ranges, targets in by_set.items():
-            for k in self.members[ranges]:
-                moves[k] += targets
-        merged = {targets: self._union(targets) for targets in set(map(tuple, moves.values()))}
-        return {k: merged[tuple(targets)] for k, targets in moves.items()}
-
-    def accepts(self, subset: frozenset[int]) -> bool:
-        """Whether the text may end here."""
-        return self.nfa.accept in subset
-
-    def _union(self, targets: Sequence[int]) -> frozenset[int]:
-        if len(targets) <= _FEW:
-            return frozenset().union(*map(self._closure, targets))
-        # Many at once share most of their closures: one search over all of them, and none is stored.
-        return frozenset(filter(self._is_kept, self.nfa.closure(list(targets))))
-
-    def _closure(self, state: int) -> frozenset[int]:
-        if self.important_only:
-            state = self._past_lone_epsilons(state)
-        if state not in self._closures:
-            reached = self.nfa.closure([state])
-            self._closures[state] = frozenset(filter(self._is_kept, reached))
-        return self._closures[state]
-
-    def _is_kept(self, state: int) -> bool:
-        return not self.important_only or bool(self.nfa.edges[state]) or state == self.nfa.accept
-
-    def _past_lone_epsilons(self, state: int) -> int:
-        # subtle: a state with one ε edge and no other has its target's closure: sharing it keeps
-        # (w1|w2|…|w10000)* from storing the same ten thousand states ten thousand times.
-        while len(self.nfa.epsilon[state]) == 1 and not self._is_kept(state):
-            state = self.nfa.epsilon[state][0]
-        return state
 
 
 def minimise(dfa: DFA, limits: Limits | None = None) -> DFA:

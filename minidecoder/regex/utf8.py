@@ -11,6 +11,7 @@ Cost: O(Q times the UTF-8 tree of the K character classes), a few dozen nodes fo
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -33,6 +34,8 @@ _LENGTHS: Final = (
     (0x800, 0xFFFF, 0xE0, 2),
     (0x10000, 0x10FFFF, 0xF0, 3),
 )
+
+_FEW: Final = 4  # live classes of a state whose branches are picked out one by one
 
 _Span: TypeAlias = tuple[int, int, int]  # (low, high, class): code points of one class
 _Tree: TypeAlias = "int | tuple[tuple[int, int, _Tree], ...]"  # a class, or (first byte, last byte, subtree)*
@@ -109,10 +112,9 @@ def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
     Raises `ConstraintTooLargeError` past a limit: `\\w` has 300 states inside its characters.
     """
     limits = limits or Limits()
-    tree = _utf8_tree(dfa.classes)
-    states = _ByteStates(len(dfa))
+    states = _ByteStates(len(dfa), _utf8_tree(dfa.classes))
     for row in dfa.table.tolist():
-        states.add_character_state(tree, row)
+        states.add_character_state(row)
         limits.check_byte_states(states.first_inner + len(states.inner))
         limits.check_time()
     byte_class, table = _tabulate(states.edges())
@@ -175,13 +177,19 @@ def _by_next_byte(
 class _ByteStates:
     """Numbers the states inside characters; equal edges get equal numbers."""
 
-    def __init__(self, characters: int) -> None:
+    def __init__(self, characters: int, tree: _Tree) -> None:
+        assert isinstance(tree, tuple)
+        self.tree = tree
+        self.branches_of = _branches_by_class(tree)
         self.character_edges: list[_Edges] = []
         self.inner: dict[_Edges, int] = {}
         self.first_inner = characters + 1
 
-    def add_character_state(self, tree: _Tree, row: Sequence[int]) -> None:
-        assert isinstance(tree, tuple)
+    def add_character_state(self, row: Sequence[int]) -> None:
+        # Most states of a literal have one live class: only its branches are looked at.
+        live = [k for k, target in enumerate(row) if target]
+        numbers = sorted({n for k in live for n in self.branches_of[k]}) if len(live) <= _FEW else None
+        tree = self.tree if numbers is None else tuple(self.tree[n] for n in numbers)
         self.character_edges.append(self._edges(tree, row))
 
     def edges(self) -> list[_Edges]:
@@ -204,6 +212,21 @@ class _ByteStates:
             return row[subtree]
         edges = self._edges(subtree, row)  # at most three deep
         return self.inner.setdefault(edges, self.first_inner + len(self.inner)) if edges else DEAD
+
+
+def _branches_by_class(tree: tuple[tuple[int, int, _Tree], ...]) -> dict[int, list[int]]:
+    """For each class the branches of the tree in which it occurs."""
+    branches: dict[int, list[int]] = defaultdict(list)
+    for number, (_, _, subtree) in enumerate(tree):
+        for k in _classes_in(subtree):
+            branches[k].append(number)
+    return branches
+
+
+def _classes_in(tree: _Tree) -> set[int]:
+    if isinstance(tree, int):
+        return {tree}
+    return set().union(*(_classes_in(subtree) for _, _, subtree in tree))  # at most three deep
 
 
 def _tabulate(edges: Sequence[_Edges]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
