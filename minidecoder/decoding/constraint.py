@@ -15,12 +15,11 @@ from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, Automaton, State
 from minidecoder.errors import UsageError
 from minidecoder.regex.dfa import DFA
-from minidecoder.tokens.bitmask import Bitmask, pack
+from minidecoder.tokens.bitmask import Bitmask, allocate
 from minidecoder.tokens.cache import ByteLimitedCache
 from minidecoder.tokens.token_index import TokenIndex
 from minidecoder.tokens.vocabulary import Vocabulary
@@ -70,15 +69,15 @@ class Constraint:
         return _masks.get((self._number, self.automaton.mask_key(state)), lambda: self._make_mask(state))
 
     def _make_mask(self, state: State) -> Bitmask:
-        row = pack(self._allowed(state))
+        if state == DEAD:
+            row = allocate(len(self.vocabulary))
+        else:
+            row = self.index.bitmask(state)
+            if self.automaton.is_accepting(state):
+                for token_id in self.vocabulary.eos_ids:
+                    row[token_id >> 5] |= np.uint32(1 << (token_id & 31)).astype(np.int32)
         row.flags.writeable = False
         return row
-
-    def _allowed(self, state: State) -> NDArray[np.bool_]:
-        allowed = self.index.allowed(state)
-        if state != DEAD and self.automaton.is_accepting(state):
-            allowed[list(self.vocabulary.eos_ids)] = True
-        return allowed
 
     @property
     def nbytes(self) -> int:

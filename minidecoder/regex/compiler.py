@@ -15,6 +15,7 @@ from minidecoder.errors import UsageError
 from minidecoder.regex import ecma, syntax
 from minidecoder.regex.dfa import DFA, compile_tree
 from minidecoder.regex.limits import Limits
+from minidecoder.regex.literals import dfa_of_texts, literal_texts
 from minidecoder.regex.lookahead import ANYTHING, remove_lookahead
 from minidecoder.regex.tree import Concat
 
@@ -48,4 +49,7 @@ def compile_dfa(
     tree = _PARSERS[dialect](pattern, limits)
     if match == "search":
         tree = Concat((ANYTHING, tree, ANYTHING))
+    texts = literal_texts(tree)
+    if texts is not None:
+        return dfa_of_texts(texts, limits)
     return compile_tree(remove_lookahead(tree, pattern, limits), limits)

@@ -33,7 +33,7 @@ from minidecoder.regex.nfa import NFA, build_nfa
 from minidecoder.regex.subsets import Subsets
 from minidecoder.regex.tree import Node
 
-__all__ = ["DFA", "compile_tree", "determinise", "minimise"]
+__all__ = ["DFA", "compile_tree", "determinise", "merge_columns", "minimise"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +192,7 @@ def minimise(dfa: DFA, limits: Limits | None = None) -> DFA:
         [np.zeros((1, dfa.table.shape[1]), np.int32), number[np.array(blocks)[dfa.table[order]]]]
     )
     accepting = np.append(False, dfa.accepting[order])
-    classes, table = _merge_columns(dfa.classes, rows)
+    classes, table = merge_columns(dfa.classes, rows)
     return DFA(classes, table, accepting, State(1) if order else DEAD)
 
 
@@ -210,7 +210,7 @@ def _breadth_first(table: NDArray[np.int32], blocks: Sequence[int], start: int) 
     return order
 
 
-def _merge_columns(
+def merge_columns(
     classes: tuple[Ranges, ...], table: NDArray[np.int32]
 ) -> tuple[tuple[Ranges, ...], NDArray[np.int32]]:
     """Join classes that every state treats alike; drop those that are dead everywhere."""

@@ -35,9 +35,10 @@ class ByteLimitedCache(Generic[Key, Value]):
     def get(self, key: Key, make: Callable[[], Value]) -> Value:
         """The value under `key`; made, and kept, where there is none."""
         with self._lock:
-            if key in self._entries:
+            entry = self._entries.get(key)
+            if entry is not None:
                 self._entries.move_to_end(key)
-                return self._entries[key][0]
+                return entry[0]
         # Made outside of the lock: two threads may make the same value, neither waits for the other.
         value = make()
         with self._lock:

@@ -1,91 +1,174 @@
-"""Token bytes out of other libraries' tokenizers: bytes, never display strings.
+"""Token bytes out of `tiktoken`, `sentencepiece` and `mistral_common`: bytes, never display strings.
 
-A byte-level BPE prints the byte 0x20 as `Ġ`; a sentencepiece model prints a space as `▁` and a
-lone byte as `<0xE2>`. Taking those strings for text is the classic bug (outlines#605,
-outlines-core#224). Here the decoder that the tokenizer itself declares says which it is.
+A sentencepiece model prints a space as `▁` and a lone byte as `<0xE2>`; taking those strings for text is
+the classic bug (outlines#605, xgrammar#483). Here the tokenizer says of each id what it is: bytes, or a
+control, unknown or unused id that no text reaches.
 
-Left out: tiktoken, mistral_common and sentencepiece files. Cost: O(V).
+No library is needed to ask: an object that answers the questions below is read, whatever its class.
+Left out: `transformers` (`loaders_transformers`); sentencepiece's denormalisation rules, which rewrite a
+finished text and belong to no token. Cost: O(V) calls, 0.3 s for 131,072 ids.
 """
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, Final
 
-from minidecoder.errors import VocabularyError
+from minidecoder.automaton import TokenId
+from minidecoder.errors import MissingDependencyError, VocabularyError
+from minidecoder.tokens.ids import MAX_WIDTH, as_items, check_below, check_width
 
-__all__ = ["read_transformers"]
+__all__ = [
+    "BYTE_PIECE",
+    "Contents",
+    "check_reader",
+    "finish",
+    "in_order",
+    "read_mistral_common",
+    "read_sentencepiece",
+    "read_tiktoken",
+]
 
-_BYTE_TOKEN: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
-_Content = tuple[list[bytes], dict[int, str]]
-
-
-def read_transformers(tokenizer: Any) -> _Content:
-    """(bytes of each id, printed form of the special ids, which have none) of a fast tokenizer."""
-    backend = getattr(tokenizer, "backend_tokenizer", None)
-    if backend is None:
-        raise VocabularyError(
-            f"{type(tokenizer).__name__} has no fast backend to read token bytes from: "
-            "load it with AutoTokenizer.from_pretrained(..., use_fast=True)"
-        )
-    to_bytes = _token_decoder(json.loads(backend.to_str()))
-    added = tokenizer.added_tokens_decoder
-    special = {*tokenizer.all_special_ids, *(i for i, token in added.items() if token.special)}
-    token_bytes = [b""] * (max(tokenizer.get_vocab().values()) + 1)
-    for text, token_id in tokenizer.get_vocab().items():
-        if token_id not in special:
-            # subtle: an added token is matched as plain text, before any byte-level mapping.
-            token_bytes[token_id] = text.encode() if token_id in added else to_bytes(text)
-    names = {i: tokenizer.convert_ids_to_tokens(i) for i in sorted(special)}
-    return token_bytes, names
+BYTE_PIECE: Final = re.compile(r"<0x([0-9A-Fa-f]{2})>")
 
 
-def _token_decoder(description: dict[str, Any]) -> Callable[[str], bytes]:
-    """How this tokenizer spells bytes, by the decoder steps in its own description."""
-    steps = _steps(description.get("decoder"))
-    kinds = {step["type"] for step in steps}
-    if "ByteLevel" in kinds:
-        return _from_byte_level
-    if kinds & {"ByteFallback", "Metaspace"} or any(_is_space_marker(step) for step in steps):
-        return _from_pieces
-    model = description.get("model", {}).get("type", "unknown")
-    raise VocabularyError(
-        f"the tokens of this tokenizer have no bytes of their own (model {model}, decoder "
-        f"{', '.join(sorted(kinds)) or 'none'}): a byte-level BPE or a sentencepiece model is needed"
+@dataclass(frozen=True)
+class Contents:
+    """What a tokenizer holds: `token_bytes` by id (`b""` where text cannot reach), the printed form of
+    special ids, and the ids that it ends a text with."""
+
+    token_bytes: list[bytes]
+    special_text: dict[int, str]
+    eos_ids: frozenset[int]
+
+
+def read_tiktoken(encoding: Any) -> Contents:
+    """A `tiktoken.Encoding`. Ids between its tokens (cl100k has 16) are gaps: no text, never drawn."""
+    asked = ("max_token_value", "decode_single_token_bytes", "is_special_token", "special_tokens_set")
+    check_reader(encoding, asked, "from_tiktoken needs a tiktoken.Encoding", "tiktoken.get_encoding(name)")
+    names: dict[int, str] = {}
+    token_bytes = [b""] * _checked_size(encoding.max_token_value + 1)
+    for token_id in range(len(token_bytes)):
+        try:
+            data = encoding.decode_single_token_bytes(token_id)
+        except KeyError:  # a gap
+            continue
+        if encoding.is_special_token(token_id):
+            names[token_id] = data.decode("utf-8", "replace")
+        else:
+            token_bytes[token_id] = data
+    # subtle: of an id that is a token and special, tiktoken decodes the token but may mean the other.
+    for token_id, name in names.items():
+        if name not in encoding.special_tokens_set:
+            raise VocabularyError(
+                f"id {token_id} is both a special token and the token {name!r}: renumber one"
+            )
+    ends = {token_id for token_id, name in names.items() if name == "<|endoftext|>"}
+    return Contents(token_bytes, names, frozenset(ends))
+
+
+def read_sentencepiece(processor: Any) -> Contents:
+    """A `sentencepiece.SentencePieceProcessor`. A piece stands for its text, with a space for each `▁`.
+
+    subtle: most models put a space before the text they encode (the dummy prefix) and drop it again
+    when they decode a whole text. A token's bytes keep it: in the middle of a text it is a real space.
+    """
+    asked = ("vocab_size", "id_to_piece", "is_byte", "is_control", "is_unknown", "is_unused", "eos_id")
+    load = "sentencepiece.SentencePieceProcessor(model_file=...)"
+    check_reader(processor, asked, "from_sentencepiece needs a SentencePieceProcessor", load)
+    size = _checked_size(processor.vocab_size())
+    if not size:
+        raise VocabularyError(f"the SentencePieceProcessor holds no model: load one, {load}")
+    names: dict[int, str] = {}
+    token_bytes = [b""] * size
+    for token_id in range(size):
+        piece = processor.id_to_piece(token_id)
+        if processor.is_control(token_id) or processor.is_unknown(token_id) or processor.is_unused(token_id):
+            names[token_id] = piece
+        elif processor.is_byte(token_id):
+            token_bytes[token_id] = bytes([int(piece[3:5], 16)])  # <0xE2>
+        else:
+            token_bytes[token_id] = piece.replace("▁", " ").encode()
+    ends = {processor.eos_id()} - {-1}  # -1: the model has none
+    return Contents(token_bytes, names, frozenset(ends))
+
+
+def read_mistral_common(tokenizer: Any) -> Contents:
+    """A `MistralTokenizer`, its `InstructTokenizer`, or the Tekken or sentencepiece tokenizer in that."""
+    instruct = getattr(tokenizer, "instruct_tokenizer", tokenizer)
+    inner = getattr(instruct, "tokenizer", instruct)
+    if hasattr(inner, "id_to_byte_piece"):
+        return _read_tekken(inner)
+    check_reader(
+        inner,
+        ("file_path", "special_ids"),
+        "from_mistral_common needs a tokenizer of mistral_common",
+        "MistralTokenizer.from_file(path)",
     )
+    return read_sentencepiece(_processor_of(inner))
 
 
-def _steps(decoder: dict[str, Any] | None) -> list[dict[str, Any]]:
-    if decoder is None:
-        return []
-    return list(decoder["decoders"]) if decoder["type"] == "Sequence" else [decoder]
+def _read_tekken(tekken: Any) -> Contents:
+    """Tekken: the special ids come first, 1,000 of them, most of them fillers; then byte-level BPE."""
+    ids = range(_checked_size(tekken.n_words))
+    names = {token_id: tekken.id_to_piece(token_id) for token_id in ids if tekken.is_special(token_id)}
+    token_bytes = [b"" if token_id in names else tekken.id_to_byte_piece(token_id) for token_id in ids]
+    return Contents(token_bytes, names, frozenset({tekken.eos_id}))
 
 
-def _is_space_marker(step: dict[str, Any]) -> bool:
-    return bool(step["type"] == "Replace" and step.get("pattern", {}).get("String") == "▁")
-
-
-def _byte_alphabet() -> dict[str, int]:
-    """GPT-2's printable stand-ins: printable bytes are themselves, the others follow U+0100."""
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    hidden = [byte for byte in range(256) if byte not in set(printable)]
-    return {chr(byte): byte for byte in printable} | {chr(0x100 + n): byte for n, byte in enumerate(hidden)}
-
-
-_ALPHABET: Final = _byte_alphabet()
-
-
-def _from_byte_level(token: str) -> bytes:
+def _processor_of(tokenizer: Any) -> Any:
+    """mistral_common wraps sentencepiece, but tells the type of no piece: its model file does."""
     try:
-        return bytes(_ALPHABET[char] for char in token)
-    except KeyError as error:
+        from sentencepiece import SentencePieceProcessor
+    except ImportError:
+        raise MissingDependencyError("sentencepiece", "peers") from None
+    try:
+        return SentencePieceProcessor(model_file=str(tokenizer.file_path))
+    except (OSError, RuntimeError) as fault:  # sentencepiece raises the latter
+        raise VocabularyError(f"the tokenizer's own model file cannot be read: {fault}") from None
+
+
+def check_reader(tokenizer: object, asked: Iterable[str], needs: str, advice: str) -> None:
+    """Refuse an object that cannot answer; a class that was not called has the same methods."""
+    if isinstance(tokenizer, type) or not all(hasattr(tokenizer, name) for name in asked):
+        what = tokenizer.__name__ if isinstance(tokenizer, type) else type(tokenizer).__name__
+        kind = "the class " if isinstance(tokenizer, type) else ""
+        raise VocabularyError(f"{needs}, not {kind}{what}: pass {advice}")
+
+
+def in_order(tokens: Iterable[tuple[int, str, bytes]]) -> list[bytes]:
+    """The bytes of (id, printed form, bytes) by id, `b""` in gaps. An id given twice is an error."""
+    found: dict[int, tuple[str, bytes]] = {}
+    for token_id, text, data in tokens:
+        if token_id in found:
+            raise VocabularyError(f"id {token_id} belongs to two tokens, {found[token_id][0]!r} and {text!r}")
+        found[token_id] = text, data
+    size = _checked_size(max(found, default=-1) + 1)
+    return [found[token_id][1] if token_id in found else b"" for token_id in range(size)]
+
+
+def finish(
+    contents: Contents, width: int | None, eos_ids: Iterable[int] | int, special: Iterable[int] | int
+) -> tuple[tuple[bytes, ...], tuple[TokenId, ...], dict[int, str]]:
+    """The three parts of a vocabulary of `width` logits; ids in `eos_ids` and `special` lose their bytes."""
+    padding = check_width(width, len(contents.token_bytes)) - len(contents.token_bytes)
+    token_bytes = contents.token_bytes + [b""] * padding
+    ends = {check_below(len(token_bytes), i, "eos_ids") for i in [*contents.eos_ids, *as_items(eos_ids)]}
+    if not ends:
+        raise VocabularyError("the tokenizer has no EOS token, so no text could ever end: pass eos_ids=")
+    names = dict(contents.special_text)
+    for token_id in sorted(ends | {check_below(len(token_bytes), i, "special") for i in as_items(special)}):
+        if token_bytes[token_id]:
+            names.setdefault(token_id, token_bytes[token_id].decode("utf-8", "backslashreplace"))
+        token_bytes[token_id] = b""
+    return tuple(token_bytes), tuple(map(TokenId, sorted(ends))), names
+
+
+def _checked_size(ids: int) -> int:
+    if ids > MAX_WIDTH:
         raise VocabularyError(
-            f"token {token!r} holds {error}, which no byte-level BPE uses for a byte"
-        ) from None
-
-
-def _from_pieces(token: str) -> bytes:
-    byte = _BYTE_TOKEN.fullmatch(token)
-    return bytes([int(byte[1], 16)]) if byte else token.replace("▁", " ").encode()
+            f"the largest id is {ids - 1:,}, absurd for a vocabulary: at most {MAX_WIDTH:,} ids"
+        )
+    return ids

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -25,9 +26,10 @@ from minidecoder.tokens.dead_ends import alive_by_single_bytes
 from minidecoder.tokens.trie import Trie, spans
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["Level", "States", "SweepIndex", "sweep", "tokens_reached"]
+__all__ = ["Level", "States", "Step", "SweepIndex", "sweep", "tokens_reached"]
 
 States: TypeAlias = NDArray[np.intp]
+Step: TypeAlias = Callable[[States, NDArray[np.uint8]], States]
 Nodes: TypeAlias = "NDArray[np.intp] | slice"
 Level: TypeAlias = tuple[Nodes, States]
 """The nodes met on one level of the trie and the state in which each was reached. A slice is the whole
@@ -37,11 +39,15 @@ _WHOLE_LEVEL: Final = 6  # once a sixth of a level is alive, moving all of it is
 _FEW_NODES = 256  # of which a list is cheap in any case
 
 
-def sweep(trie: Trie, state: State, step: Callable[[States, NDArray[np.uint8]], States]) -> Iterator[Level]:
+def sweep(trie: Trie, state: State, step: Step, starts: NDArray[np.intp] | None = None) -> Iterator[Level]:
     """Level by level, the nodes that `state` reaches and the states they reach.
 
-    `step(states, bytes)` gives the states one byte later, elementwise; DEAD stays DEAD.
+    `step(states, bytes)` gives the states one byte later, elementwise; DEAD stays DEAD. `starts`: the nodes
+    in which the walk begins, ascending; the root where it is None. They are not themselves reached.
     """
+    if starts is not None:
+        yield from _sweep_from(trie, state, step, starts)
+        return
     nodes: NDArray[np.intp] = np.zeros(1, dtype=np.intp)
     states: States = np.array([state], dtype=np.intp)
     for depth in range(1, trie.depth + 1):
@@ -51,12 +57,37 @@ def sweep(trie: Trie, state: State, step: Callable[[States, NDArray[np.uint8]], 
         if len(children) > max(_FEW_NODES, (high - low) // _WHOLE_LEVEL):
             yield from _whole_levels(trie, depth, nodes, states, step)
             return
-        states = step(np.repeat(states, last - first), trie.byte[children])
-        live = states != DEAD
-        nodes, states = children[live], states[live]
+        nodes, states = _live_children(trie, children, states.repeat(last - first), step)
         if not len(nodes):
             return
         yield nodes, states
+
+
+def _sweep_from(trie: Trie, state: State, step: Step, starts: NDArray[np.intp]) -> Iterator[Level]:
+    """The same from nodes on any levels: each joins the walk when its level is passed."""
+    bounds = np.searchsorted(starts, trie.level).tolist()
+    nodes: NDArray[np.intp] = starts[:0]
+    states: States = nodes
+    for begin, end in pairwise(bounds):
+        if begin < end:
+            nodes = np.concatenate([nodes, starts[begin:end]])
+            states = np.concatenate([states, np.full(end - begin, state, dtype=np.intp)])
+        if len(nodes):
+            first, last = trie.first_child[nodes], trie.first_child[nodes + 1]
+            children = spans(first, last)
+            nodes, states = _live_children(trie, children, states.repeat(last - first), step)
+        if len(nodes):
+            yield nodes, states
+        elif end == len(starts):
+            return
+
+
+def _live_children(
+    trie: Trie, children: NDArray[np.intp], states: States, step: Step
+) -> tuple[NDArray[np.intp], States]:
+    after = step(states, trie.byte[children])
+    live = after != DEAD
+    return children[live], after[live]
 
 
 def _whole_levels(
@@ -64,7 +95,7 @@ def _whole_levels(
     depth: int,
     nodes: NDArray[np.intp],
     states: States,
-    step: Callable[[States, NDArray[np.uint8]], States],
+    step: Step,
 ) -> Iterator[Level]:
     """The same from `depth` on, for all nodes of each level at once."""
     low = trie.level[depth - 1]
@@ -139,7 +170,7 @@ class SweepIndex:
 def _alive_states(
     dfa: ByteDFA,
     vocabulary: Vocabulary,
-    step: Callable[[States, NDArray[np.uint8]], States],
+    step: Step,
     limits: Limits,
 ) -> NDArray[np.bool_]:
     """bool (Q+1,): the states from which tokens of this vocabulary reach an accepting state."""

@@ -21,6 +21,7 @@ from minidecoder.automaton import DEAD, State
 from minidecoder.errors import UnsatisfiableConstraintError
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA
+from minidecoder.tokens.bitmask import Bitmask, pack
 from minidecoder.tokens.sweep import SweepIndex
 from minidecoder.tokens.token_classes import MAX_TABLE_BYTES, TokenClasses, build_token_classes
 from minidecoder.tokens.unspellable import why_unspellable
@@ -44,6 +45,9 @@ class TokenIndex(Protocol):
 
     def allowed(self, state: State) -> NDArray[np.bool_]:
         """bool (V,), a fresh array: the tokens that may be drawn in `state`, EOS left out."""
+
+    def bitmask(self, state: State) -> Bitmask:
+        """int32 (ceil(V/32),), a fresh row: the same, packed."""
 
     def after(self, state: State, token_id: int) -> State:
         """The state after the token; DEAD where it may not be drawn."""
@@ -90,6 +94,10 @@ class AdaptiveIndex:
         if not self._tried and self.sweep.nodes_touched > _TRIES_BEFORE_CLASSES * len(trie):
             self.classes()
         return (self._classes or self.sweep).allowed(state)
+
+    def bitmask(self, state: State) -> Bitmask:
+        """int32 (ceil(V/32),), a fresh row: the same, packed."""
+        return pack(self.allowed(state))
 
     def after(self, state: State, token_id: int) -> State:
         """The state after one token; DEAD where it is not allowed."""

@@ -61,10 +61,10 @@ class Trie:
 def spans(first: NDArray[np.intp], last: NDArray[np.intp]) -> NDArray[np.intp]:
     """The numbers first[0]..last[0]-1, then first[1]..last[1]-1, and so on."""
     count = last - first
-    ends = np.cumsum(count)
+    ends = count.cumsum()
     if not len(ends):
-        return np.zeros(0, dtype=np.intp)
-    return np.asarray(np.arange(ends[-1]) + np.repeat(first - ends + count, count), dtype=np.intp)
+        return ends
+    return np.asarray(np.arange(ends[-1]) + (last - ends).repeat(count), dtype=np.intp)
 
 
 def build_trie(tokens: Sequence[bytes]) -> Trie:
