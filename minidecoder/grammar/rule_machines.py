@@ -1,0 +1,169 @@
+"""Rules → one small automaton per rule, over bytes and calls: the tables that the stack machine runs.
+
+A rule is a regular expression in which calls of other rules are characters beyond Unicode, so the regex
+package compiles it: `object ::= "{" member ("," member)* "}"` is a minimal machine of five states with edges
+for bytes and edges that call `member`. All machines share one numbering of their states, called locals.
+
+A rule is compiled when a stack first enters it: who has a rule for each of a million goals, as JSON Schema
+may, pays for those that are met. Left out: stacks (`stacks`), and where rules come from (`bodies`).
+Cost: that of the regex package, rule by rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final, NewType, TypeAlias
+
+from minidecoder.regex import tree
+from minidecoder.regex.dfa import DFA, compile_tree
+from minidecoder.regex.limits import Limits
+from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
+
+__all__ = ["FIRST_SYMBOL", "Body", "Counted", "Local", "Loop", "Machine", "RuleMachines"]
+
+Local = NewType("Local", int)
+"""A state of some rule's machine, or a loop; 0 is none."""
+
+FIRST_SYMBOL: Final = 0x110000
+"""One past the last code point: in the machine over characters, calls are "characters" from here on."""
+
+
+@dataclass(frozen=True)
+class Counted:
+    """A rule that calls another `least` to `most` times; no upper bound where None. The other must read
+    at least one byte."""
+
+    rule: Hashable
+    least: int
+    most: int | None
+
+
+Body: TypeAlias = tree.Node | Counted
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A `Counted` rule as a local: its counter lives in the frame."""
+
+    body: Local
+    least: int
+    most: int | None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A compiled rule: over characters and calls, over bytes, and the local before its state 1."""
+
+    rule: Hashable
+    characters: DFA
+    bytes_: ByteDFA
+    before: int
+
+
+class RuleMachines:
+    """The machines of all rules met so far. Lists are indexed by local; entry 0 is "dead" everywhere.
+
+    `row[l][column[l][byte]]`: the local after a byte; `calls[l]`: (local where the callee begins, local to
+    go on from when it returns); `loops[l]`: what the local counts, where it is a loop; `machine[l]`: an
+    index into `machines`, -1 for a rule that is not yet open. `write` gives the body of a rule.
+    """
+
+    def __init__(self, write: Callable[[Hashable], Body], limits: Limits | None = None) -> None:
+        self._write = write
+        self.limits = limits or Limits()
+        self.row: list[Sequence[int]] = []
+        self.column: list[Sequence[int]] = []
+        self.accepting: list[bool] = []
+        self.calls: list[tuple[tuple[Local, Local], ...]] = []
+        self.reads: list[bool] = []  # whether some byte leads on
+        self.machine: list[int] = []
+        self.loops: dict[Local, Loop] = {}
+        self.machines: list[Machine] = []
+        self.unopened: dict[Local, Hashable] = {}
+        self._begins: dict[Hashable, Local] = {}
+        self._callees: list[Hashable] = []
+        self._number: dict[Hashable, int] = {}
+        self._new_local()  # 0
+
+    def __len__(self) -> int:
+        return len(self.row) - 1
+
+    # -- for who writes the bodies --------------------------------------------------------------
+
+    def call(self, rule: Hashable) -> tree.Node:
+        """A call of `rule`, to stand in a body."""
+        if rule not in self._number:
+            self._number[rule] = len(self._callees)
+            self._callees.append(rule)
+        symbol = FIRST_SYMBOL + self._number[rule]
+        return tree.Chars(((symbol, symbol),))
+
+    # -- for who runs the machines --------------------------------------------------------------
+
+    def begin(self, rule: Hashable) -> Local:
+        """The local in which `rule` begins; the rule itself is compiled by `open`."""
+        if rule not in self._begins:
+            self._begins[rule] = local = self._new_local()
+            self.unopened[local] = rule
+        return self._begins[rule]
+
+    def open(self, local: Local) -> None:
+        """Compile the rule that begins here. Raises `ConstraintTooLargeError` past a limit."""
+        rule = self.unopened[local]
+        body = self._write(rule)
+        if isinstance(body, Counted):
+            self.loops[local] = Loop(self.begin(body.rule), body.least, body.most)
+        else:
+            self._compile(local, rule, body)
+        del self.unopened[local]
+        self.limits.check_states(len(self))
+
+    def open_all(self) -> None:
+        """Compile every rule that can be reached."""
+        while self.unopened:
+            self.limits.check_time()
+            self.open(next(iter(self.unopened)))
+
+    def only_returns(self, local: Local) -> bool:
+        """Whether nothing is left to do here but to return: such a local need not go on the stack."""
+        return self.accepting[local] and not self.calls[local] and not self.reads[local]
+
+    def _compile(self, local: Local, rule: Hashable, body: tree.Node) -> None:
+        characters = compile_tree(body, self.limits)
+        machine = Machine(rule, characters, lower_to_bytes(characters, self.limits), len(self.row) - 1)
+        column = machine.bytes_.byte_class.tolist()
+        accepting = machine.bytes_.accepting.tolist()
+        for state, targets in enumerate(machine.bytes_.table.tolist()):
+            if state:
+                new = self._new_local()
+                self.row[new] = [machine.before + target if target else 0 for target in targets]
+                self.reads[new] = any(targets)
+                self.column[new] = column
+                self.accepting[new] = accepting[state]
+                self.machine[new] = len(self.machines)
+        self.machines.append(machine)
+        self._note_calls(machine)
+        # The rule's first local was given out before: it becomes a twin of the machine's start.
+        start = Local(machine.before + characters.start)
+        for of in (self.row, self.column, self.accepting, self.calls, self.reads):
+            of[local] = of[start]  # type: ignore[index, assignment]
+        self.machine[local] = len(self.machines) - 1
+
+    def _note_calls(self, machine: Machine) -> None:
+        for k, ranges in enumerate(machine.characters.classes):
+            for low, high in ranges:
+                for symbol in range(max(low, FIRST_SYMBOL), high + 1):
+                    begin = self.begin(self._callees[symbol - FIRST_SYMBOL])
+                    for state in machine.characters.table[:, k].nonzero()[0].tolist():
+                        target = Local(machine.before + int(machine.characters.table[state, k]))
+                        self.calls[machine.before + state] += ((begin, target),)
+
+    def _new_local(self) -> Local:
+        self.row.append((0,))
+        self.column.append((0,) * 256)
+        self.accepting.append(False)
+        self.calls.append(())
+        self.reads.append(False)
+        self.machine.append(-1)
+        return Local(len(self.row) - 1)
