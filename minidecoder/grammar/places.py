@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from minidecoder.grammar.bodies import GrammarBodies
-from minidecoder.grammar.rule_machines import Counted, Local
+from minidecoder.grammar.rule_machines import Counted, Local, Ready
 from minidecoder.grammar.rules import CharClass, Expr, Literal
 from minidecoder.regex.charset import contains
 from minidecoder.regex.dfa import DFA
@@ -69,8 +69,9 @@ class Places:
         """The pieces of text, (node, index in its literal), whose edges leave this local."""
         number = self._machines.machine[local]
         nfa, leaves = self._automaton(number)
-        states = nfa.closure([nfa.start])
-        for symbol in _way_to(self._machines.machines[number].characters, self._character_state(local)):
+        states, characters = nfa.closure([nfa.start]), self._machines.machines[number].characters
+        assert characters is not None
+        for symbol in _way_to(characters, self._character_state(local)):
             moved = [t for s in states for ranges, t in nfa.edges[s] if contains(ranges, symbol)]
             states = nfa.closure(moved)
         return [leaves[id(ranges)] for s in sorted(states) for ranges, _ in nfa.edges[s]]
@@ -78,7 +79,7 @@ class Places:
     def _character_state(self, local: Local) -> int:
         """The state before the character in which `local` stands; its own, between characters."""
         machine = self._machines.machines[self._machines.machine[local]]
-        state = local - machine.before if local > machine.before else int(machine.characters.start)
+        state = machine.state(local)
         while state > machine.bytes_.characters:
             state = int((machine.bytes_.table == state).any(axis=1).nonzero()[0][0])
         return state
@@ -95,7 +96,7 @@ class Places:
                 return own
 
             body = self._bodies.write(self._machines.machines[number].rule, note)
-            assert not isinstance(body, Counted)
+            assert not isinstance(body, Counted | Ready)
             self._automata[number] = build_nfa(body), leaves
         return self._automata[number]
 

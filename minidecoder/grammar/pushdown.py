@@ -91,11 +91,16 @@ class PushdownAutomaton:
         return self.at(state).canonical.number
 
     def live_bytes(self, state: State) -> list[int]:
-        live: set[int] = set()
-        for local, _, _ in self.at(state):
-            row, column = self.machines.row[local], self.machines.column[local]
-            live.update(byte for byte in range(256) if row[column[byte]])
-        return sorted(live)
+        stacks, machines = self.at(state), self.machines
+        return [
+            byte
+            for byte in range(256)
+            if any(
+                (target := Local(machines.row[local][machines.column[local][byte]]))
+                and machines.moved(times, target) is not None
+                for local, times, _ in stacks
+            )
+        ]
 
     def hold(self, state: State) -> Stacks:
         return self.at(state)
@@ -114,9 +119,7 @@ class PushdownAutomaton:
         """Rule and state of its machine: `string:s2`; `b0` inside a character."""
         machine = self.machines.machines[self.machines.machine[local]]
         rule = self.words.name(machine.rule)
-        state = local - machine.before
-        # A rule's first local is a twin of its machine's start, and stands before the machine.
-        return f"{rule}:{machine.bytes_.name(State(state)) if state > 0 else 's0'}"
+        return f"{rule}:{machine.bytes_.name(State(machine.state(local)))}"
 
     def expected(self, state: State) -> tuple[Expected, ...]:
         """What may be read next, as the grammar says it, with rule, line and column."""

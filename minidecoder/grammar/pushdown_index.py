@@ -51,9 +51,7 @@ class PushdownIndex:
         """int32 (ceil(V/32),), a fresh row: the tokens that may be drawn in `state`, EOS left out."""
         row = allocate(len(self.vocabulary))
         with self.automaton.stacks.lock:
-            pending = [
-                (frame[2], self.sweeps.inside(frame[0])) for frame in self.automaton.at(state).canonical
-            ]
+            pending = [(frame[2], self.sweeps.inside(frame)) for frame in self.automaton.at(state).canonical]
             seen = set()
             for below, swept in pending:  # grows while it is read
                 if swept.allowed is not None:
@@ -83,8 +81,8 @@ class PushdownIndex:
         allowed = allocate(len(self.vocabulary))
         below_return = np.zeros(len(trie), dtype=np.bool_)
         with self.automaton.stacks.lock:
-            for local, _, _ in self.automaton.at(state).canonical:
-                swept = self.sweeps.inside(local)
+            for frame in self.automaton.at(state).canonical:
+                swept = self.sweeps.inside(frame)
                 allowed |= 0 if swept.allowed is None else swept.allowed
                 below_return[swept.returns] = True
         returns = below_return.copy()

@@ -77,9 +77,9 @@ class RelativeSweeps:
         """How many sets of stacks the sweeps have met: the measure of what a grammar costs."""
         return len(self._sets)
 
-    def inside(self, local: Local) -> Swept:
-        """What tokens do that begin by reading a byte in `local`."""
-        bare = self.machine.make([(local, 0, self.machine.bottom)], ends=False)
+    def inside(self, frame: Frame) -> Swept:
+        """What tokens do that begin by reading a byte in the local of `frame`."""
+        bare = self.machine.make([(frame[0], frame[1], self.machine.bottom)], ends=False)
         return self._sweep(bare, None)
 
     def after_return(self, frame: Frame, entries: Nodes) -> Swept:
@@ -135,12 +135,13 @@ class RelativeSweeps:
         """All 256 moves of one set, one closure for each group of bytes that no frame tells apart."""
         stacks = self._sets[state]
         groups: dict[tuple[Frame, ...], int] = {(): _FULL}  # the frames after a byte → the bytes, as bits
-        for local, _, below in stacks:
+        for local, times, below in stacks:
             split: dict[tuple[Frame, ...], int] = defaultdict(int)
             for moved, bits in groups.items():
                 for target, its_bits in self._moves_of(local):
                     if both := bits & its_bits:
-                        split[(*moved, (target, 0, below)) if target else moved] |= both
+                        after = self.machine.machines.moved(times, target) if target else None
+                        split[moved if after is None else (*moved, (target, after, below))] |= both
             groups = split
         row = np.zeros(256, dtype=np.intp)
         for moved, bits in groups.items():

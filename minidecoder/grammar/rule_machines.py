@@ -13,14 +13,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Final, NewType, TypeAlias
+from typing import Final, NewType, Protocol, TypeAlias
 
 from minidecoder.regex import tree
 from minidecoder.regex.dfa import DFA, compile_tree
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.utf8 import ByteDFA, lower_to_bytes
 
-__all__ = ["FIRST_SYMBOL", "Body", "Counted", "Local", "Loop", "Machine", "RuleMachines"]
+__all__ = ["FIRST_SYMBOL", "Body", "Counted", "Counter", "Local", "Loop", "Machine", "Ready", "RuleMachines"]
 
 Local = NewType("Local", int)
 """A state of some rule's machine, or a loop; 0 is none."""
@@ -39,7 +39,28 @@ class Counted:
     most: int | None
 
 
-Body: TypeAlias = tree.Node | Counted
+class Counter(Protocol):
+    """A number beside the state of a `Ready` machine: how many characters a string has so far."""
+
+    def moved(self, times: int, state: int) -> int | None:
+        """The number after a byte that leads to `state`; None where the text can no longer be finished."""
+
+    def may_end(self, times: int, state: int) -> bool:
+        """Whether the rule may return here."""
+
+    def near(self, times: int, state: int, reach: int) -> int:
+        """The number that stands for all that no token of `reach` bytes can tell from `times`."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """A rule that is a machine already, and calls nothing; `counter` counts along where lengths matter."""
+
+    bytes_: ByteDFA
+    counter: Counter | None = None
+
+
+Body: TypeAlias = tree.Node | Counted | Ready
 
 
 @dataclass(frozen=True)
@@ -53,12 +74,17 @@ class Loop:
 
 @dataclass(frozen=True)
 class Machine:
-    """A compiled rule: over characters and calls, over bytes, and the local before its state 1."""
+    """A compiled rule: over characters and calls (None for a `Ready` one), over bytes, and the local before
+    its state 1."""
 
     rule: Hashable
-    characters: DFA
+    characters: DFA | None
     bytes_: ByteDFA
     before: int
+
+    def state(self, local: Local) -> int:
+        """The machine's own number of a local. The local in which the rule begins is a twin of its start."""
+        return local - self.before if local > self.before else int(self.bytes_.start)
 
 
 class RuleMachines:
@@ -78,6 +104,7 @@ class RuleMachines:
         self.calls: list[tuple[tuple[Local, Local], ...]] = []
         self.reads: list[bool] = []  # whether some byte leads on
         self.machine: list[int] = []
+        self.counter: list[Counter | None] = []
         self.loops: dict[Local, Loop] = {}
         self.machines: list[Machine] = []
         self.unopened: dict[Local, Hashable] = {}
@@ -112,10 +139,16 @@ class RuleMachines:
         """Compile the rule that begins here. Raises `ConstraintTooLargeError` past a limit."""
         rule = self.unopened[local]
         body = self._write(rule)
+        # A clock of its own: a rule may be met long after the compiling that the limits were made for.
+        limits = Limits(self.limits.max_states, self.limits.timeout_s)
         if isinstance(body, Counted):
             self.loops[local] = Loop(self.begin(body.rule), body.least, body.most)
+        elif isinstance(body, Ready):
+            self._add(local, Machine(rule, None, body.bytes_, len(self.row) - 1), body.counter)
         else:
-            self._compile(local, rule, body)
+            characters = compile_tree(body, limits)
+            machine = Machine(rule, characters, lower_to_bytes(characters, limits), len(self.row) - 1)
+            self._add(local, machine, None)
         del self.unopened[local]
         self.limits.check_states(len(self))
 
@@ -127,11 +160,38 @@ class RuleMachines:
 
     def only_returns(self, local: Local) -> bool:
         """Whether nothing is left to do here but to return: such a local need not go on the stack."""
-        return self.accepting[local] and not self.calls[local] and not self.reads[local]
+        if self.calls[local] or self.reads[local] or self.counter[local] is not None:
+            return False
+        return self.accepting[local]
 
-    def _compile(self, local: Local, rule: Hashable, body: tree.Node) -> None:
-        characters = compile_tree(body, self.limits)
-        machine = Machine(rule, characters, lower_to_bytes(characters, self.limits), len(self.row) - 1)
+    def moved(self, times: int, target: Local) -> int | None:
+        """The number in a frame after a byte that leads to `target`; None where that is dead."""
+        counter = self.counter[target]
+        if counter is None:
+            return 0
+        return counter.moved(times, self.machines[self.machine[target]].state(target))
+
+    def may_return(self, local: Local, times: int) -> bool:
+        """Whether the rule may end here."""
+        loop, counter = self.loops.get(local), self.counter[local]
+        if loop is not None:
+            return times >= loop.least
+        if counter is not None:
+            return counter.may_end(times, self.machines[self.machine[local]].state(local))
+        return self.accepting[local]
+
+    def near(self, local: Local, times: int, reach: int) -> int:
+        """The number that stands for all that no token of `reach` bytes can tell from `times`."""
+        loop, counter = self.loops.get(local), self.counter[local]
+        if counter is not None:
+            return counter.near(times, self.machines[self.machine[local]].state(local), reach)
+        if loop is None or (loop.most is not None and loop.most - times <= reach):
+            return times
+        if loop.least - times > reach:
+            return 0
+        return loop.least if times >= loop.least else times
+
+    def _add(self, local: Local, machine: Machine, counter: Counter | None) -> None:
         column = machine.bytes_.byte_class.tolist()
         accepting = machine.bytes_.accepting.tolist()
         for state, targets in enumerate(machine.bytes_.table.tolist()):
@@ -141,22 +201,23 @@ class RuleMachines:
                 self.reads[new] = any(targets)
                 self.column[new] = column
                 self.accepting[new] = accepting[state]
+                self.counter[new] = counter
                 self.machine[new] = len(self.machines)
         self.machines.append(machine)
-        self._note_calls(machine)
+        if machine.characters is not None:
+            self._note_calls(machine, machine.characters)
         # The rule's first local was given out before: it becomes a twin of the machine's start.
-        start = Local(machine.before + characters.start)
-        for of in (self.row, self.column, self.accepting, self.calls, self.reads):
+        start = Local(machine.before + machine.bytes_.start)
+        for of in (self.row, self.column, self.accepting, self.calls, self.reads, self.counter, self.machine):
             of[local] = of[start]  # type: ignore[index, assignment]
-        self.machine[local] = len(self.machines) - 1
 
-    def _note_calls(self, machine: Machine) -> None:
-        for k, ranges in enumerate(machine.characters.classes):
+    def _note_calls(self, machine: Machine, characters: DFA) -> None:
+        for k, ranges in enumerate(characters.classes):
             for low, high in ranges:
                 for symbol in range(max(low, FIRST_SYMBOL), high + 1):
                     begin = self.begin(self._callees[symbol - FIRST_SYMBOL])
-                    for state in machine.characters.table[:, k].nonzero()[0].tolist():
-                        target = Local(machine.before + int(machine.characters.table[state, k]))
+                    for state in characters.table[:, k].nonzero()[0].tolist():
+                        target = Local(machine.before + int(characters.table[state, k]))
                         self.calls[machine.before + state] += ((begin, target),)
 
     def _new_local(self) -> Local:
@@ -165,5 +226,6 @@ class RuleMachines:
         self.accepting.append(False)
         self.calls.append(())
         self.reads.append(False)
+        self.counter.append(None)
         self.machine.append(-1)
         return Local(len(self.row) - 1)

@@ -97,19 +97,10 @@ class StackMachine:
         return below if self.machines.only_returns(local) else self.make(((local, times, below),), ends=False)
 
     def _canonical(self, stacks: Stacks) -> Stacks:
-        frames = {(f[0], self._near(f[0], f[1]), f[2].canonical) for f in stacks}
+        frames = {(f[0], self.machines.near(f[0], f[1], self.reach), f[2].canonical) for f in stacks}
         if frames == set(stacks.frames):
             return stacks
         return self.make(frames, ends=stacks.ends)
-
-    def _near(self, local: Local, times: int) -> int:
-        """The counter that stands for all counters that no token can tell from `times`."""
-        loop = self.machines.loops.get(local)
-        if loop is None or (loop.most is not None and loop.most - times <= self.reach):
-            return times
-        if loop.least - times > self.reach:
-            return 0
-        return loop.least if times >= loop.least else times
 
     # -- moving ---------------------------------------------------------------------------------
 
@@ -117,10 +108,10 @@ class StackMachine:
         """The set after one byte; `dead` where no stack can read it."""
         row, column = self.machines.row, self.machines.column
         moved = []
-        for local, _, below in stacks.frames:
-            target = row[local][column[local][byte]]
-            if target:
-                moved.append((Local(target), 0, below))
+        for local, times, below in stacks.frames:
+            target = Local(row[local][column[local][byte]])
+            if target and (after := self.machines.moved(times, target)) is not None:
+                moved.append((target, after, below))
         return self.close(moved) if moved else self.dead
 
     def close(self, frames: Iterable[Frame]) -> Stacks:
@@ -129,7 +120,7 @@ class StackMachine:
             return self._closed(list(frames))
 
     def _closed(self, pending: list[Frame]) -> Stacks:
-        machines, kept, ends = self.machines, defaultdict[Local, list[Stacks]](list), False
+        machines, kept, ends = self.machines, defaultdict[tuple[Local, int], list[Stacks]](list), False
         seen = set[Frame]()
         while pending:
             frame = pending.pop()
@@ -140,17 +131,17 @@ class StackMachine:
             if local in machines.unopened:
                 machines.open(local)
             if machines.reads[local]:
-                kept[local].append(below)
+                kept[local, times].append(below)
             if machines.calls[local] or local in machines.loops:
                 pending.extend(self._entered(frame))
-            if self._returns(local, times):
+            if machines.may_return(local, times):
                 ends |= below.ends
                 pending.extend(self.returned(*f) for f in below)
             if len(seen) > _MOST_FRAMES:
                 raise ConstraintTooLargeError(
                     f"the grammar is so ambiguous that {_MOST_FRAMES:,} stacks are open at once", "max_states"
                 )
-        return self.make(((local, 0, self._joined(b)) for local, b in kept.items()), ends=ends)
+        return self.make(((*top, self._joined(below)) for top, below in kept.items()), ends=ends)
 
     def _entered(self, frame: Frame) -> Iterator[Frame]:
         """The frames in which the callees of this one begin."""
@@ -162,10 +153,6 @@ class StackMachine:
             # After the last copy there is nothing left to count: its return goes below the loop.
             is_last = loop.most is not None and times + 1 == loop.most
             yield loop.body, 0, below if is_last else self.push(local, times, below)
-
-    def _returns(self, local: Local, times: int) -> bool:
-        loop = self.machines.loops.get(local)
-        return self.machines.accepting[local] if loop is None else times >= loop.least
 
     def returned(self, local: Local, times: int, below: Stacks) -> Frame:
         """A return point as it is once its callee has returned: a loop counts one more."""
