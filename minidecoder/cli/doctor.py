@@ -28,7 +28,7 @@ from minidecoder.models import smollm2_files
 
 __all__ = ["Finding", "Requirement", "State", "add_parser", "examine", "run"]
 
-EXTRAS = ("models", "notebooks", "animations", "peers", "dev")
+EXTRAS = ("models", "notebooks", "animations", "peers", "xgrammar", "dev")
 OLDEST, NEWEST = (3, 11), (3, 14)
 
 
