@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from minidecoder.automaton import DEAD, State
 from minidecoder.errors import UsageError
-from minidecoder.grammar.places import Expected
 from minidecoder.grammar.rule_machines import Local, RuleMachines
 from minidecoder.grammar.stacks import MAX_DEPTH, StackMachine, Stacks
 from minidecoder.tokens.cache import ByteLimitedCache
@@ -33,8 +32,9 @@ class Words(Protocol):
     def name(self, rule: Hashable) -> str:
         """What people call the rule."""
 
-    def expected(self, locals_: Iterable[Local]) -> tuple[Expected, ...]:
-        """What may be read next in any of these, and where that is written."""
+    def expected(self, locals_: Iterable[Local]) -> tuple[Any, ...]:
+        """What may be read next in any of these, and where that is written: objects with `rule`, `text` and
+        `where`, or `line` and `column`."""
 
 
 class PushdownAutomaton:
@@ -121,8 +121,8 @@ class PushdownAutomaton:
         rule = self.words.name(machine.rule)
         return f"{rule}:{machine.bytes_.name(State(machine.state(local)))}"
 
-    def expected(self, state: State) -> tuple[Expected, ...]:
-        """What may be read next, as the grammar says it, with rule, line and column."""
+    def expected(self, state: State) -> tuple[Any, ...]:
+        """What may be read next, as the grammar or the schema says it (`Words.expected`)."""
         return self.words.expected(local for local, _, _ in self.at(state))
 
     def open_rules(self, state: State) -> tuple[str, ...]:

@@ -109,6 +109,7 @@ class RuleMachines:
         self.machines: list[Machine] = []
         self.unopened: dict[Local, Hashable] = {}
         self._begins: dict[Hashable, Local] = {}
+        self._written: dict[Hashable, Body] = {}
         self._callees: list[Hashable] = []
         self._number: dict[Hashable, int] = {}
         self._new_local()  # 0
@@ -138,7 +139,7 @@ class RuleMachines:
     def open(self, local: Local) -> None:
         """Compile the rule that begins here. Raises `ConstraintTooLargeError` past a limit."""
         rule = self.unopened[local]
-        body = self._write(rule)
+        body = self._written.pop(rule, None) or self._write(rule)
         # A clock of its own: a rule may be met long after the compiling that the limits were made for.
         limits = Limits(self.limits.max_states, self.limits.timeout_s)
         if isinstance(body, Counted):
@@ -151,6 +152,18 @@ class RuleMachines:
             self._add(local, machine, None)
         del self.unopened[local]
         self.limits.check_states(len(self))
+
+    def write_ahead(self, most: int) -> None:
+        """Write the bodies of up to `most` rules that can be called, so that what `write` raises is raised
+        now, and not in the middle of a text."""
+        for rule in self._callees:  # grows as bodies call further rules
+            if most <= 0:
+                return
+            if rule not in self._written:
+                self._written[rule] = body = self._write(rule)
+                if isinstance(body, Counted):
+                    self.call(body.rule)
+                most -= 1
 
     def open_all(self) -> None:
         """Compile every rule that can be reached."""

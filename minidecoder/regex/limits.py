@@ -34,6 +34,10 @@ class Limits:
         self.timeout_s = timeout_s
         self._end = time.monotonic() + timeout_s
 
+    def restart(self) -> None:
+        """Begin the clock anew, for a part of the work that is put off until it is needed."""
+        self._end = time.monotonic() + self.timeout_s
+
     def check_time(self) -> None:
         """Raise if the time is used up."""
         if time.monotonic() > self._end:

@@ -1,0 +1,63 @@
+"""A JSON Schema to its stack machine and the index over a vocabulary, in one call.
+
+Left out: the constraint made of the two (`compiling`). Cost: resolving the schema, and whether its root has
+any instance; everything else is made when a text first needs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from minidecoder.errors import UnsatisfiableConstraintError
+from minidecoder.grammar.pushdown import PushdownAutomaton
+from minidecoder.grammar.pushdown_index import PushdownIndex
+from minidecoder.grammar.stacks import MAX_DEPTH
+from minidecoder.regex.limits import Limits
+from minidecoder.schema.bodies import SchemaBodies, Whitespace
+from minidecoder.schema.escapes import Escapes
+from minidecoder.schema.expand import Expander
+from minidecoder.schema.resolve import Schema
+from minidecoder.tokens.vocabulary import Vocabulary
+
+__all__ = ["compile_schema"]
+
+_WRITTEN_AHEAD: Final = 300  # rules, of which an unsupported keyword is found before the first token
+
+
+def compile_schema(
+    schema: Any,
+    vocabulary: Vocabulary,
+    *,
+    whitespace: Whitespace = "flexible",
+    escapes: Escapes = "canonical",
+    enforce_formats: bool = False,
+    lenient: bool = False,
+    resources: Mapping[str, Any] | None = None,
+    limits: Limits | None = None,
+    max_depth: int = MAX_DEPTH,
+) -> PushdownIndex:
+    """The index, whose `automaton` is the machine and `automaton.notes` what `lenient` left out.
+
+    Raises `SchemaError` and `UnsupportedFeatureError` with a JSON pointer, `UnsatisfiableConstraintError`
+    where no instance exists, `ConstraintTooLargeError` past a limit.
+    """
+    expander = Expander(
+        Schema(schema, resources=resources or {}),
+        enforce_formats=enforce_formats,
+        lenient=lenient,
+        limits=limits or Limits(),
+    )
+    bodies = SchemaBodies(expander, whitespace=whitespace, escapes=escapes)
+    if not bodies.inhabited.inhabited(expander.root):
+        raise UnsatisfiableConstraintError("no JSON value satisfies the schema")
+    bodies.machines.call(bodies.root)
+    bodies.machines.write_ahead(_WRITTEN_AHEAD)
+    start = bodies.machines.begin(bodies.root)
+    automaton = PushdownAutomaton(
+        bodies.machines, start, bodies, reach=vocabulary.trie.depth, max_depth=max_depth
+    )
+    automaton.notes = tuple(
+        f"{pointer or 'the root'}: {keyword} is not enforced" for pointer, keyword in expander.dropped
+    )
+    return PushdownIndex(automaton, vocabulary)

@@ -1,0 +1,179 @@
+"""The members that an open object may still have: which name, what value, and the object after it.
+
+Names of `properties` come first, in the order in which the schema mentions them, each at most once; then the
+names that it only requires, in any order; then other names, sorted into regions that no set of names in the
+formula tells apart. A member is offered only where the object can be finished after it.
+
+A text may repeat one of the other names, and readers keep the last value. So a witness for "some member
+satisfies S" binds the members after it, and counting them up to two or more is refused (`_guarded`).
+Left out: arrays (`items`), bytes (`bodies`). Cost: the ways of a state are made once and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from minidecoder.errors import ConstraintTooLargeError, UnsupportedFeatureError
+from minidecoder.schema.atoms import StringIn
+from minidecoder.schema.branches import Branch, member_branches
+from minidecoder.schema.counts import Count, Positions, close, counts_of, every, forget_name
+from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas, Literal, literals
+
+__all__ = ["Member", "Members", "ObjectState"]
+
+
+_MOST_STATES: Final = 20_000
+
+
+@dataclass(frozen=True)
+class ObjectState:
+    """An open object: what its other members must satisfy. `owner`: the goal of the whole object; `names`:
+    those of `properties` that may still come, in order; `used`: names that no other member may have."""
+
+    owner: Formula
+    rest: Formula
+    names: tuple[str, ...]
+    used: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Member:
+    """One way to go on: a name (or any name of a region), the goal of the value, and the object after it."""
+
+    name: str | Formula
+    goal: Formula
+    after: ObjectState
+
+
+@dataclass
+class Members:
+    """The ways of all objects of one schema. `possible`: whether any value satisfies a goal; `has_name`:
+    whether a set of names holds a name; `any_name`: whether it holds any."""
+
+    formulas: Formulas
+    possible: Callable[[Formula], bool]
+    has_name: Callable[[Formula, str], bool]
+    any_name: Callable[[Formula], bool]
+    _ways: dict[ObjectState, tuple[Member, ...]] = field(default_factory=dict)
+    _live: dict[ObjectState, bool] = field(default_factory=dict)
+
+    def ways(self, state: ObjectState) -> tuple[Member, ...]:
+        """Every member that may come next, after which the object can still be finished."""
+        return tuple(member for member in self._all_ways(state) if self.live(member.after))
+
+    def live(self, state: ObjectState) -> bool:
+        """Whether the object can be finished: a search for a state in which it may be closed."""
+        # Depth first. What is met while it is being searched is found out by whoever met it first.
+        path: list[tuple[ObjectState, Iterator[Member]]] = []
+        met: set[ObjectState] = set()
+        here: ObjectState | None = state
+        while here is not None or path:
+            if here is not None:
+                if self._live.get(here) or close(here.rest):
+                    self._live.update((on_path, True) for on_path, _ in path)
+                    self._live[here] = True
+                    return True
+                if here in self._live or here in met:
+                    here = None
+                    continue
+                met.add(here)
+                if len(met) > _MOST_STATES:
+                    raise ConstraintTooLargeError(
+                        f"an object has more than {_MOST_STATES:,} states in which it may be unfinished",
+                        "max_states",
+                    )
+                path.append((here, iter(self._all_ways(here))))
+            member = next(path[-1][1], None)
+            here = None if member is None else member.after
+            if member is None:
+                path.pop()
+        self._live.update((dead, False) for dead in met)
+        return False
+
+    def _all_ways(self, state: ObjectState) -> tuple[Member, ...]:
+        if state not in self._ways:
+            self._ways[state] = tuple(self._make_ways(state))
+        return self._ways[state]
+
+    def _make_ways(self, state: ObjectState) -> Iterator[Member]:
+        rest, passed = state.rest, state.used
+        for number, name in enumerate(state.names):
+            passed = passed | {name}
+            for branch in self._branches(rest, name):
+                left = forget_name(self.formulas, branch.rest, name)
+                after = replace(state, rest=left, names=state.names[number + 1 :], used=passed)
+                yield Member(name, branch.goal, after)
+            rest = forget_name(self.formulas, rest, name)
+            if rest is FALSE:  # it was required
+                return
+        yield from self._other_ways(replace(state, rest=rest, names=(), used=passed))
+
+    def _other_ways(self, state: ObjectState) -> Iterator[Member]:
+        """Members with a name that `properties` does not mention."""
+        mentioned = [name for name in _finite_names(state.rest) if name not in state.used]
+        for name in mentioned:
+            for branch in self._branches(state.rest, name):
+                left = forget_name(self.formulas, branch.rest, name)
+                yield Member(name, branch.goal, replace(state, rest=left, used=state.used | {name}))
+        for region, inside in self._regions(state.rest, state.used.union(mentioned)):
+            for branch in self._named(state.rest, inside.__contains__):
+                guarded = self._guarded(state.rest, branch, inside)
+                yield Member(region, branch.goal, replace(state, rest=guarded))
+
+    def _branches(self, rest: Formula, name: str) -> list[Branch]:
+        return self._named(rest, lambda keys: self.has_name(keys, name))
+
+    def _named(self, rest: Formula, has_key: Callable[[Formula], bool]) -> list[Branch]:
+        found = member_branches(self.formulas, rest, has_key, self.possible)
+        return [branch for branch in found if branch.rest is not FALSE and self.possible(branch.goal)]
+
+    def _regions(self, rest: Formula, excluded: Iterable[str]) -> list[tuple[Formula, set[Formula]]]:
+        """Sets of names that the formula does not tell apart, each with those of its own that hold it."""
+        everything: Formula = TRUE
+        if names := frozenset(excluded):
+            everything = self.formulas.not_(self.formulas.atom(StringIn(names)))
+        regions: list[tuple[Formula, set[Formula]]] = [(everything, set())]
+        for keys in dict.fromkeys(_keys(atom) for atom in counts_of(rest)):
+            regions = [
+                (region, inside | new)
+                for before, inside in regions
+                for part, new in ((keys, {keys}), (self.formulas.not_(keys), set()))
+                if self.any_name(region := self.formulas.and_([before, part]))
+            ]
+        return regions
+
+    def _guarded(self, before: Formula, branch: Branch, inside: set[Formula]) -> Formula:
+        """What is left to satisfy, made proof against a name that comes twice."""
+        rest = branch.rest
+        for atom in counts_of(before):
+            if _keys(atom) not in inside or atom.lo == 0 or (atom.lo == 1 and atom.goal is TRUE):
+                continue
+            if atom.lo > 1:
+                raise UnsupportedFeatureError(
+                    f"a count of at least {atom.lo} members whose names the schema does not list",
+                    pointer="",
+                    remedy="list the names in properties or required: a text could repeat any other name",
+                )
+            if self.formulas.and_([branch.goal, self.formulas.not_(atom.goal)]) is FALSE:
+                rest = self.formulas.and_([rest, every(self.formulas, atom.keys, atom.goal)])
+        return rest
+
+
+def _keys(atom: Count) -> Formula:
+    assert not isinstance(atom.keys, Positions), "an object's members have names"
+    return atom.keys
+
+
+def _finite_names(rest: Formula) -> list[str]:
+    """The names that the formula asks about one by one, in a fixed order."""
+    return sorted(
+        {
+            name
+            for atom in counts_of(rest)
+            for part in literals(_keys(atom))
+            if isinstance(part, Literal) and part.positive and isinstance(part.atom, StringIn)
+            for name in part.atom.values
+        }
+    )
