@@ -54,9 +54,7 @@ def _least(rules: tuple[Rule, ...], holds: Callable[[Literal | CharClass], bool]
     said_yes: list[Expr] = []
     for index, rule in enumerate(rules):
         owners.setdefault(rule.body, []).append(index)
-        for node in bottom_up(rule.body):
-            if node in waiting:  # two rules may share a part
-                continue
+        for node in bottom_up(rule.body, waiting):  # two rules may share a part
             waiting[node] = _needed(node, holds)
             if waiting[node] == 0:
                 said_yes.append(node)

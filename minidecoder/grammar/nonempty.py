@@ -63,10 +63,8 @@ class Rewriting:
 
     def can_be_empty(self, expr: Expr) -> bool:
         """Whether the expression, old or new, matches the empty text."""
-        if expr not in self._empty:
-            for node in bottom_up(expr):
-                if node not in self._empty:
-                    self._empty[node] = self._ask(node)
+        for node in bottom_up(expr, self._empty):
+            self._empty[node] = self._ask(node)
         return self._empty[expr]
 
     def _ask(self, node: Expr) -> bool:
@@ -173,9 +171,8 @@ class Rewriting:
         """Let no repetition count copies of the empty text."""
         done: dict[Expr, Expr] = {}
         for index in range(len(self.rules)):
-            for node in bottom_up(self.rules[index].body):
-                if node not in done:
-                    done[node] = self._tidy(with_children(node, done))
+            for node in bottom_up(self.rules[index].body, done):
+                done[node] = self._tidy(with_children(node, done))
             self.set_body(index, done[self.rules[index].body])
 
     def _tidy(self, node: Expr) -> Expr:

@@ -55,8 +55,8 @@ def reachable(rules: tuple[Rule, ...], root: int) -> set[int]:
 
 
 def _pruned(body: Expr, alive: frozenset[Expr], done: dict[Expr, Expr]) -> Expr:
-    for node in bottom_up(body):
-        if node in alive and node not in done:
+    for node in bottom_up(body, done):
+        if node in alive:
             done[node] = _pruned_node(node, done)
     return done[body]
 
@@ -86,9 +86,7 @@ def _is_empty(node: Expr) -> bool:
 
 
 def _renumbered(body: Expr, numbers: dict[int, int], done: dict[Expr, Expr]) -> Expr:
-    for node in bottom_up(body):
-        if node in done:
-            continue
+    for node in bottom_up(body, done):
         if isinstance(node, Reference) and numbers[node.rule] != node.rule:
             done[node] = Reference(numbers[node.rule], node.place)
         else:

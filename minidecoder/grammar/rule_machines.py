@@ -105,6 +105,7 @@ class RuleMachines:
         self.reads: list[bool] = []  # whether some byte leads on
         self.machine: list[int] = []
         self.counter: list[Counter | None] = []
+        self.is_plain: list[bool] = []  # reads, and neither calls, returns nor counts: most locals
         self.loops: dict[Local, Loop] = {}
         self.machines: list[Machine] = []
         self.unopened: dict[Local, Hashable] = {}
@@ -219,9 +220,14 @@ class RuleMachines:
         self.machines.append(machine)
         if machine.characters is not None:
             self._note_calls(machine, machine.characters)
+        for new in range(machine.before + 1, len(self.row)):
+            self.is_plain[new] = (
+                self.reads[new] and counter is None and not self.calls[new] and not self.accepting[new]
+            )
         # The rule's first local was given out before: it becomes a twin of the machine's start.
         start = Local(machine.before + machine.bytes_.start)
-        for of in (self.row, self.column, self.accepting, self.calls, self.reads, self.counter, self.machine):
+        lists = (self.row, self.column, self.accepting, self.calls, self.reads, self.counter, self.machine)
+        for of in (*lists, self.is_plain):
             of[local] = of[start]  # type: ignore[index, assignment]
 
     def _note_calls(self, machine: Machine, characters: DFA) -> None:
@@ -240,5 +246,6 @@ class RuleMachines:
         self.calls.append(())
         self.reads.append(False)
         self.counter.append(None)
+        self.is_plain.append(False)
         self.machine.append(-1)
         return Local(len(self.row) - 1)

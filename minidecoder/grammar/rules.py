@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeAlias
@@ -130,28 +130,34 @@ def _line_starts(source: str) -> list[int]:
 
 def children(expr: Expr) -> tuple[Expr, ...]:
     """The nodes directly below."""
-    match expr:
-        case Sequence(parts, _):
-            return parts
-        case Choice(options, _):
-            return options
-        case Repeat(body, _, _, _):
-            return (body,)
-    return ()
+    # Asked millions of times for a large grammar: isinstance is three times as fast as match here.
+    if isinstance(expr, Sequence):
+        return expr.parts
+    if isinstance(expr, Choice):
+        return expr.options
+    return (expr.body,) if isinstance(expr, Repeat) else ()
 
 
-def bottom_up(expr: Expr) -> Iterator[Expr]:
-    """Every node once, children before their parents, in the order of the text; without recursion."""
-    seen: set[int] = set()
-    pending: list[tuple[Expr, bool]] = [(expr, False)]
+def bottom_up(expr: Expr, known: Container[Expr] = ()) -> Iterator[Expr]:
+    """Every node once, children before their parents, in the order of the text; without recursion.
+
+    Nodes in `known` are left out with all that is below them; the caller may add to it on the way.
+    """
+    opened: set[Expr] = set()
+    finished: set[Expr] = set()
+    pending = [expr]
     while pending:
-        node, is_open = pending.pop()
-        if is_open:
+        node = pending.pop()
+        if node in finished or node in known:
+            continue
+        below = () if node in opened else children(node)
+        if below:
+            opened.add(node)
+            pending.append(node)
+            pending.extend(reversed(below))
+        else:
+            finished.add(node)
             yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            pending.append((node, True))
-            pending.extend((child, False) for child in reversed(children(node)))
 
 
 def with_children(node: Expr, new: Mapping[Expr, Expr]) -> Expr:

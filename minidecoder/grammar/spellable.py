@@ -81,6 +81,7 @@ def _cut(machines: RuleMachines, lost: set[int], alive: list[bool]) -> None:
         column = machines.column[local]
         machines.column[local] = [len(row) if byte in lost else k for byte, k in enumerate(column)]
         machines.reads[local] = any(machines.row[local][k] for k in machines.column[local])
+        machines.is_plain[local] = machines.is_plain[local] and machines.reads[local]
         machines.calls[local] = tuple(
             call for call in machines.calls[local] if alive[call[0]] and alive[call[1]]
         )

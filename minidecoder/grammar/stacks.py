@@ -74,8 +74,10 @@ class StackMachine:
 
     def make(self, frames: Iterable[Frame], *, ends: bool) -> Stacks:
         """The one object for this set. Raises `ConstraintTooLargeError` where it is nested too deep."""
-        ordered = tuple(sorted(frames, key=_frame_key))
-        key = (ends, *map(_frame_key, ordered))
+        ordered = tuple(frames)
+        if len(ordered) > 1:
+            ordered = tuple(sorted(ordered, key=_frame_key))
+        key = (ends, *[(local, times, below.number) for local, times, below in ordered])
         with self.lock:
             known = self._known.get(key)
             if known is None:
@@ -97,7 +99,13 @@ class StackMachine:
         return below if self.machines.only_returns(local) else self.make(((local, times, below),), ends=False)
 
     def _canonical(self, stacks: Stacks) -> Stacks:
-        frames = {(f[0], self.machines.near(f[0], f[1], self.reach), f[2].canonical) for f in stacks}
+        plain = self.machines.is_plain
+        if all(plain[local] and below.canonical is below for local, _, below in stacks.frames):
+            return stacks
+        near, reach = self.machines.near, self.reach
+        frames = {
+            (local, near(local, times, reach), below.canonical) for local, times, below in stacks.frames
+        }
         if frames == set(stacks.frames):
             return stacks
         return self.make(frames, ends=stacks.ends)
@@ -116,8 +124,11 @@ class StackMachine:
 
     def close(self, frames: Iterable[Frame]) -> Stacks:
         """The set in which every call of `frames` is entered and every return taken."""
+        pending = list(frames)
+        if len(pending) == 1 and self.machines.is_plain[pending[0][0]]:
+            return self.make(pending, ends=False)
         with self.lock:  # a rule may be compiled on the way
-            return self._closed(list(frames))
+            return self._closed(pending)
 
     def _closed(self, pending: list[Frame]) -> Stacks:
         machines, kept, ends = self.machines, defaultdict[tuple[Local, int], list[Stacks]](list), False
@@ -132,6 +143,8 @@ class StackMachine:
                 machines.open(local)
             if machines.reads[local]:
                 kept[local, times].append(below)
+            if machines.is_plain[local]:
+                continue
             if machines.calls[local] or local in machines.loops:
                 pending.extend(self._entered(frame))
             if machines.may_return(local, times):

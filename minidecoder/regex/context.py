@@ -65,8 +65,9 @@ class ContextSubsets:
     def __init__(self, nfa: NFA, members: dict[Ranges, tuple[int, ...]], classes: tuple[Ranges, ...]) -> None:
         self.nfa = nfa
         self.members = members
-        self.bits = [_bits_of(ranges[0][0]) for ranges in classes]
         places = {place for edges in nfa.assertions.values() for place, _ in edges}
+        has_words = not places.isdisjoint(_EDGES)
+        self.bits = [_bits_of(ranges[0][0], has_words) for ranges in classes]
         self.relevant = 0
         for place in places:
             self.relevant |= _BEFORE.get(place, 0)
@@ -107,10 +108,12 @@ class ContextSubsets:
         return seen
 
 
-def _bits_of(code_point: int) -> int:
+def _bits_of(code_point: int, has_words: bool) -> int:
     bits = _NEWLINE if code_point == 10 else 0
-    bits |= _WORD if contains(category("w"), code_point) else 0
-    return bits | (_ASCII_WORD if contains(category("w", ascii_only=True), code_point) else 0)
+    if has_words:  # the table of word characters takes a moment to make
+        bits |= _WORD if contains(category("w"), code_point) else 0
+        bits |= _ASCII_WORD if contains(category("w", ascii_only=True), code_point) else 0
+    return bits
 
 
 def _holds(place: Place, before: int, after: int) -> bool:

@@ -58,7 +58,7 @@ def unevaluated(expander: Expander, node: Node, kind: Type) -> Formula:
     assert keyword is not None
     formulas, goal = expander.formulas, expander.child(node, keyword)
     known: dict[Node, list[Case]] = {}
-    for inner in _inside_first(expander, node):
+    for inner in _inside_first(expander, node, kind):
         if inner is not node and has_unevaluated(inner, kind):
             known[inner] = [(expander.expand(expander.goal(inner), kind), _EVERYTHING)]
         else:
@@ -77,7 +77,7 @@ def _rest(formulas: Formulas, kind: Type, evaluated: Evaluated, goal: Formula) -
     return every(formulas, Positions(evaluated.items, None), formulas.or_([goal, *evaluated.marks]))
 
 
-def _inside_first(expander: Expander, node: Node) -> Iterator[Node]:
+def _inside_first(expander: Expander, node: Node, kind: Type) -> Iterator[Node]:
     """The node and those it contains in place, each after what it contains; no cycles: it was expanded."""
     seen: set[Node] = set()
     todo = [(node, False)]
@@ -88,7 +88,8 @@ def _inside_first(expander: Expander, node: Node) -> Iterator[Node]:
         elif item not in seen:
             seen.add(item)
             todo.append((item, True))
-            todo += [(inner, False) for inner in map(_node, expander.in_place(item).goals()) if inner]
+            inside = expander.in_place(item).goals() if expander.own(item, kind) is not FALSE else ()
+            todo += [(inner, False) for inner in map(_node, inside) if inner]
 
 
 def _node(goal: Formula) -> Node | None:
@@ -106,9 +107,11 @@ class _Splitter:
 
     def cases(self, node: Node) -> list[Case]:
         """The cases of a node, without its own unevaluated keyword."""
-        parts = self.expander.in_place(node)
-        result: list[Case] = [(self.expander.own(node, self.kind), self.looks_at(node))]
-        for factor in self.factors(parts):
+        own = self.expander.own(node, self.kind)
+        if own is FALSE:  # of another type: what it contains was not expanded
+            return []
+        result: list[Case] = [(own, self.looks_at(node))]
+        for factor in self.factors(self.expander.in_place(node)):
             result = self.product(result, factor)
         return result
 

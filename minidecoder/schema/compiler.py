@@ -37,7 +37,8 @@ def compile_schema(
     limits: Limits | None = None,
     max_depth: int = MAX_DEPTH,
 ) -> PushdownIndex:
-    """The index, whose `automaton` is the machine and `automaton.notes` what `lenient` left out.
+    """The index, whose `automaton` is the machine and `automaton.notes` what `lenient` left out. `schema`:
+    what `parse.load_schema` takes.
 
     Raises `SchemaError` and `UnsupportedFeatureError` with a JSON pointer, `UnsatisfiableConstraintError`
     where no instance exists, `ConstraintTooLargeError` past a limit.

@@ -1,17 +1,20 @@
 """Decimals as exact integers: how many digits stand behind the point, and the number times a power of ten.
 
-`Decimal`'s own operations round to 28 digits; these do not. Left out: numbers with more digits than a machine
-may have states, which `check_digits` refuses before anything is built. Cost: linear in the digits.
+`Decimal`'s own operations round to 28 digits; these do not. Left out: numbers of more than 5,000 digits, such
+as 1E+1000000, which `check_digits` refuses before anything is built. Cost: linear in the digits.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
 
-from minidecoder.errors import UsageError
-from minidecoder.regex.limits import Limits
+from typing import Final
+
+from minidecoder.errors import ConstraintTooLargeError, UsageError
 
 __all__ = ["check_digits", "fraction_digits", "scaled"]
+
+_MOST_DIGITS: Final = 5_000
 
 
 def fraction_digits(number: Decimal) -> int:
@@ -32,11 +35,13 @@ def scaled(number: Decimal, places: int) -> int:
     return numerator * 10**places // denominator
 
 
-def check_digits(number: Decimal, limits: Limits) -> None:
+def check_digits(number: Decimal) -> None:
     """`UsageError` for NaN and infinities, `ConstraintTooLargeError` where the digits alone are too many."""
     if not number.is_finite():
         raise UsageError(f"{number} is no JSON number")
     _, digits, exponent = number.as_tuple()
     assert isinstance(exponent, int)
-    if number:
-        limits.check_states(max(number.adjusted() + 1, -exponent, len(digits)))
+    written_out = max(number.adjusted() + 1, -exponent, len(digits)) if number else 1
+    if written_out > _MOST_DIGITS:
+        text = f"a number of the schema has {written_out:,} digits, more than {_MOST_DIGITS:,}"
+        raise ConstraintTooLargeError(text, "max_states")

@@ -18,7 +18,7 @@ from minidecoder.regex import ecma
 from minidecoder.regex.limits import Limits
 from minidecoder.regex.lookahead import ANYTHING, remove_lookahead
 from minidecoder.regex.tree import Concat
-from minidecoder.schema.assertions import FORMATS, assertions
+from minidecoder.schema.assertions import FORMATS, assertions, type_formula
 from minidecoder.schema.atoms import Pattern, ValueIn
 from minidecoder.schema.cases import has_unevaluated, unevaluated
 from minidecoder.schema.constants import constant
@@ -39,8 +39,8 @@ _NO_EFFECT: Final = frozenset(name for name, keyword in KEYWORDS.items() if not 
 class Expander:
     """The formulas of one schema. Not locked.
 
-    `enforce_formats`: the ten names of `FORMATS` are checked; `lenient`: what cannot be done exactly is
-    dropped, and listed in `dropped` as (JSON pointer, keyword), instead of raising.
+    `enforce_formats`: the ten names of `FORMATS` are checked; `lenient` (the schema's, if not said): what
+    cannot be done exactly is dropped, and listed in `dropped` as (JSON pointer, keyword), not raised.
     """
 
     def __init__(
@@ -49,16 +49,16 @@ class Expander:
         formulas: Formulas | None = None,
         *,
         enforce_formats: bool = False,
-        lenient: bool = False,
+        lenient: bool | None = None,
         limits: Limits | None = None,
     ) -> None:
         self.schema = schema
+        if lenient is not None:
+            schema.lenient = lenient
         self.limits = limits or Limits()
         self.formulas = formulas or Formulas(self.limits)
         self.enforce_formats = enforce_formats
-        self.lenient = lenient
         self.values = Values()
-        self._dropped: dict[tuple[str, str], None] = {}
         self._expanded: dict[_Key, Formula] = {}  # goals, among them the literals of nodes
         self._busy: set[_Key] = set()
         self._own: dict[tuple[Node, Type], Formula] = {}
@@ -75,7 +75,7 @@ class Expander:
     @property
     def dropped(self) -> list[tuple[str, str]]:
         """(JSON pointer, keyword) of what was left out so far, because `lenient`."""
-        return list(self._dropped)
+        return list(self.schema.dropped)
 
     # -- goals ----------------------------------------------------------------------------------------
 
@@ -155,6 +155,8 @@ class Expander:
 
     def _needs(self, goal: Formula, kind: Type) -> list[_Key]:
         node = _node(goal)
+        if type_formula(self.formulas, node.schema.get("type"), kind) is FALSE:
+            return []
         needs: list[_Key] = [
             (part, kind) for part in self.in_place(node).goals() if not isinstance(part, Truth)
         ]
@@ -178,7 +180,7 @@ class Expander:
         try:
             return self.schema.reference(node) if keyword == "$ref" else self.schema.dynamic_reference(node)
         except UnsupportedFeatureError as fault:
-            self._drop(fault)
+            self.schema.drop(fault)
             return None
 
     def own(self, node: Node, kind: Type) -> Formula:
@@ -187,6 +189,9 @@ class Expander:
 
     def _build(self, goal: Formula, kind: Type) -> Formula:
         node = _node(goal)
+        if type_formula(self.formulas, node.schema.get("type"), kind) is FALSE:
+            self._own[node, kind] = FALSE
+            return FALSE
         own = self.formulas.and_(assertions(self, node, kind))
         formula = self.formulas.and_([own, *self._around(node, kind)])
         if kind == "array" and node.schema.get("uniqueItems") is True and formula is not FALSE:
@@ -194,7 +199,7 @@ class Expander:
                 unique = unique_items(self, node, formula)
                 own, formula = self.formulas.and_([own, unique]), self.formulas.and_([formula, unique])
             except UnsupportedFeatureError as fault:
-                self._drop(fault)
+                self.schema.drop(fault)
         self._own[node, kind] = own
         return formula if has_unevaluated(node, kind) is None else unevaluated(self, node, kind)
 
@@ -226,7 +231,7 @@ class Expander:
                 self._check_pattern(regex, pointer)
                 self._patterns[regex] = self.formulas.atom(Pattern(regex))
             except UnsupportedFeatureError as fault:
-                self._drop(fault)
+                self.schema.drop(fault)
                 return TRUE
         return self._patterns[regex]
 
@@ -238,11 +243,6 @@ class Expander:
             raise SchemaError(f"not a regular expression: {fault}", pointer) from None
         except UnsupportedFeatureError as fault:
             raise UnsupportedFeatureError("pattern", pointer=pointer, remedy=str(fault)) from None
-
-    def _drop(self, fault: UnsupportedFeatureError) -> None:
-        if not self.lenient:
-            raise fault
-        self._dropped[fault.pointer or "", fault.feature] = None
 
 
 def _node(goal: Formula) -> Node:

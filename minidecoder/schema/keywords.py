@@ -111,9 +111,11 @@ def subschemas(schema: Mapping[str, Any], draft: int) -> Iterator[tuple[tuple[st
             yield from (((name, key), item) for key, item in items if not isinstance(item, list))
 
 
-def check_form(schema: Mapping[str, Any], draft: int, pointer: str) -> None:
-    """`SchemaError` for a keyword whose value is of the wrong kind, `UnsupportedFeatureError` for one that
-    the draft that the schema declares does not have, or whose meaning was another there."""
+def check_form(
+    schema: Mapping[str, Any], draft: int, pointer: str
+) -> Iterator[tuple[str, UnsupportedFeatureError]]:
+    """`SchemaError` for a keyword whose value is of the wrong kind. Gives the keywords that the draft which
+    the schema declares does not have, or whose meaning was another there, each with the error to raise."""
     for name, value in schema.items():
         keyword = KEYWORDS.get(name)
         if keyword is None:
@@ -121,9 +123,9 @@ def check_form(schema: Mapping[str, Any], draft: int, pointer: str) -> None:
         where = pointer + escape(name)
         if draft < keyword.since:
             remedy = "declare https://json-schema.org/draft/2020-12/schema, which has it"
-            raise UnsupportedFeatureError(name, pointer=where, remedy=remedy)
+            yield name, UnsupportedFeatureError(name, pointer=where, remedy=remedy)
         _check_value(name, keyword.form, value, draft, where)
-    _check_old(schema, draft, pointer)
+    yield from _of_old_drafts(schema, draft, pointer)
 
 
 def size(value: Any) -> int:
@@ -141,20 +143,23 @@ def _check_value(name: str, form: str, value: Any, draft: int, where: str) -> No
         raise SchemaError(f"{name} must be {form}, not {_shown(value)}{hint}", where)
 
 
-def _check_old(schema: Mapping[str, Any], draft: int, pointer: str) -> None:
-    if "$recursiveRef" in schema:
-        remedy = "write $dynamicRef of draft 2020-12"
-        raise UnsupportedFeatureError("$recursiveRef", pointer=pointer + "/$recursiveRef", remedy=remedy)
-    if draft <= 7 and "$ref" in schema:
-        beside = [name for name in schema if name != "$ref" and name in KEYWORDS and KEYWORDS[name].enforced]
-        if beside:
-            remedy = "drafts 6 and 7 ignore it; put both under allOf, or declare draft 2020-12"
-            feature = f"{beside[0]} beside $ref"
-            raise UnsupportedFeatureError(feature, pointer=pointer + escape(beside[0]), remedy=remedy)
+def _of_old_drafts(
+    schema: Mapping[str, Any], draft: int, pointer: str
+) -> Iterator[tuple[str, UnsupportedFeatureError]]:
+    def fault(name: str, remedy: str) -> tuple[str, UnsupportedFeatureError]:
+        return name, UnsupportedFeatureError(name, pointer=pointer + escape(name), remedy=remedy)
+
+    if draft == 2019 and "$recursiveRef" in schema:
+        yield fault("$recursiveRef", "write $dynamicRef of draft 2020-12")
     if draft == 2019 and {"contains", "unevaluatedItems"} <= schema.keys():
-        remedy = "the two drafts differ on it; declare draft 2020-12"
-        where = pointer + "/unevaluatedItems"
-        raise UnsupportedFeatureError("unevaluatedItems beside contains", pointer=where, remedy=remedy)
+        yield fault("unevaluatedItems", "beside contains it means another thing since; declare draft 2020-12")
+    if draft <= 7 and "$ref" in schema:
+        for name in schema:
+            if name != "$ref" and name in KEYWORDS and KEYWORDS[name].enforced:
+                remedy = (
+                    "drafts 6 and 7 ignore it beside $ref; put both under allOf, or declare draft 2020-12"
+                )
+                yield fault(name, remedy)
 
 
 def _has_form(form: str, value: Any) -> bool:

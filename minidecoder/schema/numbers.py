@@ -14,26 +14,31 @@ Left out: exponents. Cost: O(12 · states), a state for each pair of a place and
 
 from __future__ import annotations
 
+from decimal import Decimal
 from functools import cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
 from minidecoder.automaton import DEAD, State
+from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.regex.charset import single
 from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.dfa import DFA, minimise
 from minidecoder.regex.limits import Limits
+from minidecoder.regex.members import members
+from minidecoder.regex.operations import intersect
 from minidecoder.schema.formula import TRUE, Formula, literals
 from minidecoder.schema.leaf_cache import LeafCache
 from minidecoder.schema.numbers_multiples import MISSED, Multiples, Remainder
 from minidecoder.schema.numbers_ranges import Place
 from minidecoder.schema.numbers_verdicts import Verdicts
 
-__all__ = ["number_dfa"]
+__all__ = ["finite_values", "number_dfa"]
 
 _SIGNS: Final = "-.0123456789"
 _ANY_NUMBER: Final = r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?"
+_ONE_FOR_EACH_VALUE: Final = r"0|-?(?:[1-9][0-9]*(?:\.[0-9]*[1-9])?|0\.[0-9]*[1-9])"
 _MADE: Final = LeafCache[DFA]()
 
 
@@ -46,6 +51,14 @@ def number_dfa(formula: Formula, limits: Limits | None = None) -> DFA:
     if not literals(formula):  # a truth
         return _any_number() if formula is TRUE else _nothing()
     return _MADE.get(formula, lambda: _build(formula, limits or Limits()))
+
+
+def finite_values(formula: Formula, most: int, limits: Limits | None = None) -> list[Decimal] | None:
+    """The numbers that satisfy a formula, in the order of their shortest texts; None for more than `most`."""
+    limits = limits or Limits()
+    one_each = compile_dfa(_ONE_FOR_EACH_VALUE)
+    texts = list(members(intersect(number_dfa(formula, limits), one_each, limits), most + 1))
+    return None if len(texts) > most else [Decimal(text) for text in texts]
 
 
 @cache
@@ -82,7 +95,9 @@ def _build(formula: Formula, limits: Limits) -> DFA:
                 readings.append(after)
             row.append(numbers[after])
         rows.append(row)
-        limits.check_states(len(readings))
+        if len(readings) > limits.max_states:
+            text = f"the bounds and steps of a number need more than {limits.max_states:,} states"
+            raise ConstraintTooLargeError(text, "max_states")
         limits.check_time()
     accepting = np.array([False, *map(reader.holds, readings)])
     table = np.array(rows, dtype=np.int32)

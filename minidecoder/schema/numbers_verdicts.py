@@ -35,7 +35,7 @@ class Verdicts:
         self.limits = limits
         atoms = {literal.atom for literal in literals(formula)}
         for number in (number for atom in atoms for number in _numbers(atom)):
-            check_digits(number, limits)
+            check_digits(number)
         self.steps = sorted({step for atom in atoms if (step := _step(atom)) is not None})
         if self.steps and self.steps[0] <= 0:
             raise UsageError(f"multipleOf {self.steps[0]} is out of range: it must be more than 0")

@@ -71,10 +71,16 @@ class Node:
 class Schema:
     """A schema and the documents it may refer to, indexed. `resources`: URI → schema.
 
-    Raises `SchemaError` with a pointer for what is no schema.
+    Raises `SchemaError` with a pointer for what is no schema, `UnsupportedFeatureError` for what its draft
+    does not have; with `lenient` such keywords are removed, and listed in `dropped`.
     """
 
-    def __init__(self, schema: Any, resources: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self, schema: Any, resources: Mapping[str, Any] | None = None, *, lenient: bool = False
+    ) -> None:
+        self.lenient = lenient
+        self.dropped: dict[tuple[str, str], str] = {}  # (JSON pointer, keyword) → why
+        self.written: dict[str, tuple[tuple[str, Any], ...]] = {}  # the keywords at each JSON pointer
         self._resources: dict[str, Resource] = {}
         self._locations: dict[str, Location] = {}
         self._nodes: dict[tuple[Location, Environment], Node] = {}
@@ -103,23 +109,34 @@ class Schema:
             target = dict(node.environment).get(anchor, target)
         return self._node(target, node.environment)
 
+    def node(self, location: Location) -> Node:
+        """A subschema as if it were reached first, by itself."""
+        return self._node(location, ())
+
     def locations(self) -> list[Location]:
-        """Every subschema of every document, in the order of the text."""
-        return list(self._locations.values())
+        """Every subschema of the first document, in the order of its text."""
+        return [location for location in self._locations.values() if not location.document]
 
     def check(self, location: Location) -> None:
         """Raise for a keyword of the wrong form, or of another draft than the schema declares."""
         if location in self._checked:
             return
+        self._checked.add(location)
         resource = location.resource
         if not resource.draft:
-            remedy = f"the drafts are {', '.join(DRAFTS)}"
-            feature = f"the dialect {resource.dialect}"
+            remedy = f"{resource.dialect} is no draft that is known here; these are {', '.join(DRAFTS)}"
             pointer = f"{resource.root.pointer if resource.root else ''}/$schema"
-            raise UnsupportedFeatureError(feature, pointer=pointer, remedy=remedy)
-        if isinstance(location.value, Mapping):
-            check_form(location.value, resource.draft, location.pointer)
-        self._checked.add(location)
+            self.drop(UnsupportedFeatureError("$schema", pointer=pointer, remedy=remedy))
+        if isinstance(location.value, dict):
+            for name, fault in list(check_form(location.value, resource.draft or 2020, location.pointer)):
+                self.drop(fault)
+                location.value.pop(name, None)  # subtle: a copy of ours, and not read before it was checked
+
+    def drop(self, fault: UnsupportedFeatureError) -> None:
+        """Raise, or note what is left out where `lenient`."""
+        if not self.lenient:
+            raise fault
+        self.dropped[fault.pointer or "", fault.feature] = fault.remedy
 
     def _node(self, location: Location, environment: Environment) -> Node:
         self.check(location)
@@ -151,6 +168,7 @@ class Schema:
             self._locations[pointer] = location
             resource.root = resource.root or location
             if isinstance(value, Mapping):
+                self.written[pointer] = tuple(value.items())
                 self._add_anchors(location)
                 found = [
                     (pointer + "".join(map(escape, path)), child, resource)
@@ -165,8 +183,9 @@ class Schema:
             return resource
         uri, fragment = urldefrag(_join(resource.base, identifier))
         if fragment:
-            remedy = f"write $anchor: {fragment!r}"
-            raise UnsupportedFeatureError("$id with a fragment", pointer=pointer + "/$id", remedy=remedy)
+            remedy = f"it has a fragment; write $anchor: {fragment!r}"
+            self.drop(UnsupportedFeatureError("$id", pointer=pointer + "/$id", remedy=remedy))
+            return resource
         dialect = _dialect(value, resource.dialect)
         new = Resource(uri, DRAFTS.get(dialect, 0), dialect)
         other = self._resources.get(uri)
