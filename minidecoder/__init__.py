@@ -1,11 +1,18 @@
 """minidecoder: how an automaton decides which tokens a language model may say next.
 
-Read the rungs from the bottom: `regex`, `tokens`, `decoding`, then `api`, whose names are given
-here. Importing this needs NumPy alone; models, plots and widgets are imported where used.
+Read the rungs from the bottom: `regex`, `tokens`, `decoding`, then `compiling` and `api`, whose names
+are given here. Importing this needs NumPy alone; models, plots and widgets are imported where used.
 """
 
-from minidecoder.api import Run, compile_regex, generate, stream
+from minidecoder.api import Run, generate, generate_many, stream
 from minidecoder.automaton import DEAD, Automaton, State, TokenId
+from minidecoder.compiling import (
+    compile_choice,
+    compile_grammar,
+    compile_json,
+    compile_json_schema,
+    compile_regex,
+)
 from minidecoder.decoding.constraint import Constraint
 from minidecoder.decoding.loop import Step
 from minidecoder.decoding.matcher import Matcher
@@ -13,10 +20,13 @@ from minidecoder.decoding.sampling import Sampling
 from minidecoder.errors import (
     ConstraintTooLargeError,
     EmptyMaskError,
+    GenerationInterrupted,
+    GrammarSyntaxError,
     MiniDecoderError,
     MissingDependencyError,
     ModelError,
     RegexSyntaxError,
+    SchemaError,
     UnsatisfiableConstraintError,
     UnsupportedFeatureError,
     UsageError,
@@ -24,6 +34,7 @@ from minidecoder.errors import (
 )
 from minidecoder.lens.explain import Verdict, explain
 from minidecoder.lens.trace import Trace
+from minidecoder.structured import StructuredOutputs, from_response_format
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __version__ = "0.1.0"
@@ -34,6 +45,8 @@ __all__ = [
     "Constraint",
     "ConstraintTooLargeError",
     "EmptyMaskError",
+    "GenerationInterrupted",
+    "GrammarSyntaxError",
     "Matcher",
     "MiniDecoderError",
     "MissingDependencyError",
@@ -41,8 +54,10 @@ __all__ = [
     "RegexSyntaxError",
     "Run",
     "Sampling",
+    "SchemaError",
     "State",
     "Step",
+    "StructuredOutputs",
     "TokenId",
     "Trace",
     "UnsatisfiableConstraintError",
@@ -51,8 +66,14 @@ __all__ = [
     "Verdict",
     "Vocabulary",
     "VocabularyError",
+    "compile_choice",
+    "compile_grammar",
+    "compile_json",
+    "compile_json_schema",
     "compile_regex",
     "explain",
+    "from_response_format",
     "generate",
+    "generate_many",
     "stream",
 ]

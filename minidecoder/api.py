@@ -3,92 +3,96 @@
     c = md.compile_regex(r"[0-9]+\\.[0-9]{2}", vocab)
     run = md.generate(model, "What is the price of a coffee?", constraint=c)
 
-Left out: choices, grammars, JSON and schemas, which come with the packages that compile them.
-Cost: compiling is cached by (constraint, vocabulary); a run is T model calls and O(V) beside each.
+`generate` gives a finished `Run`, `stream` the same steps one by one, `generate_many` a run for each of
+several prompts. Left out: compiling (`compiling`, `structured`), and batches on one device.
+Cost: a run is T model calls, less the tokens that were forced, and O(V) beside each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Unpack
 
-from minidecoder.decoding.constraint import Constraint, compiled_once
-from minidecoder.decoding.language_model import LanguageModel, TextModel
-from minidecoder.decoding.loop import Step, decode
+from minidecoder.compiling import compile_choice, compile_regex
+from minidecoder.decoding.budget import Budget
+from minidecoder.decoding.constraint import Constraint
+from minidecoder.decoding.language_model import LanguageModel
+from minidecoder.decoding.loop import Request, Step, decode
 from minidecoder.decoding.matcher import Matcher
-from minidecoder.decoding.sampling import GREEDY, Sampler, Sampling
-from minidecoder.errors import ModelError, UsageError
+from minidecoder.decoding.request import Options, prepare
+from minidecoder.decoding.sampling import GREEDY, Sampling
+from minidecoder.errors import GenerationInterrupted
+from minidecoder.lens.measures import Measures, measure
 from minidecoder.lens.trace import Trace, TraceRecorder
-from minidecoder.regex.compiler import Dialect, Match, compile_dfa
-from minidecoder.regex.limits import MAX_STATES, TIMEOUT_S, Limits
-from minidecoder.regex.utf8 import lower_to_bytes
-from minidecoder.tokens.checks import check_type, real_number, utf8_bytes, whole_number
-from minidecoder.tokens.token_index import build_index
+from minidecoder.models.causal_lm import require
+from minidecoder.tokens.checks import check_type, listed
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["Run", "compile_regex", "generate", "stream"]
-
-
-def compile_regex(
-    pattern: str,
-    vocabulary: Vocabulary,
-    *,
-    dialect: Dialect = "python",
-    match: Match = "full",
-    max_states: int = MAX_STATES,
-    timeout_s: float = TIMEOUT_S,
-) -> Constraint:
-    """The constraint "the text matches `pattern`", as `re.fullmatch` means it; `match="search"`: some part
-    of the text does; `dialect="ecma"`: the patterns of JSON Schema. `max_states`, `timeout_s` limit the
-    compiling; a constraint that was compiled before is returned whatever the limits.
-
-    Raises `RegexSyntaxError` or `UnsupportedFeatureError` with the position, `ConstraintTooLargeError`
-    with the limit, `UnsatisfiableConstraintError` where the vocabulary cannot spell any match.
-    """
-    for name, text in (("the pattern", pattern), ("dialect", dialect), ("match", match)):
-        check_type(text, str, name)
-    check_type(vocabulary, Vocabulary, "vocabulary", "Vocabulary.from_tokens([...], eos=...) gives one")
-    limits = Limits(whole_number(max_states, "max_states"), real_number(timeout_s, "timeout_s"))
-
-    def compile_() -> Constraint:
-        characters = compile_dfa(pattern, dialect=dialect, match=match, limits=limits)
-        automaton = lower_to_bytes(characters, limits)
-        index = build_index(automaton, vocabulary, limits)
-        return Constraint(pattern, vocabulary, automaton, index, characters)
-
-    return compiled_once(("regex", pattern, dialect, match), vocabulary, compile_)
+__all__ = ["Run", "compile_choice", "compile_regex", "generate", "generate_many", "stream"]
 
 
 @dataclass(frozen=True, eq=False)
 class Run:
-    """A finished generation. `finish_reason`: "stop" after EOS, "length" at `max_tokens`; `is_complete`:
-    whether the text is a whole match (always, without a constraint); `trace`: what pictures show."""
+    """A finished generation. `steps`: without their rows of logits; `trace`: what pictures show; `budget`:
+    with `finish_within_budget`; `stop_string`: the one that ended the text, None if none did."""
 
     steps: tuple[Step, ...]
     vocabulary: Vocabulary
     constraint: Constraint | None
     prompt_ids: tuple[int, ...]
     trace: Trace
+    budget: Budget | None = None
+    stop_string: str | None = None
+    _matcher: Matcher | None = field(
+        default=None, repr=False
+    )  # so that the states of `steps` keep their meaning
 
     @property
     def token_ids(self) -> list[int]:
-        """The generated ids, EOS included."""
+        """All generated ids: EOS included, and those of a stop string that the text is cut before."""
         return [step.token_id for step in self.steps]
 
-    @cached_property
+    @property
     def text(self) -> str:
         """The generated text; EOS and special ids print nothing, half a character prints U+FFFD."""
-        return self.vocabulary.decode(self.token_ids).decode("utf-8", "replace")
+        return self.trace.text
 
     @property
     def finish_reason(self) -> str:
+        """ "stop" after EOS or a stop string, "length" at `max_tokens` or the end of the model's context;
+        "interrupted" in the run that a `GenerationInterrupted` carries."""
         return self.trace.finish_reason
 
     @property
     def is_complete(self) -> bool:
+        """Whether the text is a whole match: always, without a constraint."""
         return self.trace.is_complete
+
+    @cached_property
+    def measures(self) -> Measures:
+        """What the mask did, in figures: feasible mass, divergence, blocked favourites, speed."""
+        return measure(self.steps)
+
+    def summary(self) -> str:
+        """The measures as a table of plain text."""
+        return str(self.measures)
+
+    @property
+    def model_calls(self) -> int:
+        """How often the model was asked: once for each token that was not forced."""
+        return self.measures.model_calls
+
+    @property
+    def model_calls_saved(self) -> int:
+        """Tokens that were taken without asking: a forced EOS, and with `jump_forward` forced text."""
+        return self.measures.model_calls_saved
+
+    @property
+    def budget_is_exact(self) -> bool | None:
+        """Whether the budget knew the shortest way to the end, or a bound; None where there was none."""
+        return None if self.budget is None else self.budget.is_exact
 
 
 def generate(
@@ -99,18 +103,40 @@ def generate(
     vocabulary: Vocabulary | None = None,
     sampling: Sampling = GREEDY,
     max_tokens: int = 64,
+    stop: str | Sequence[str] = (),
+    jump_forward: bool = False,
+    finish_within_budget: bool = False,
 ) -> Run:
-    """Run the model until EOS or `max_tokens`. Without a constraint, `vocabulary` (or the model's own) says
-    what ids mean and which end the text. Errors: those of `stream`."""
-    request = _checked(model, prompt, constraint, vocabulary, sampling)
+    """Run the model until EOS, a stop string, `max_tokens` or the end of the model's context.
+
+    `vocabulary`: what ids mean and which end the text, where there is neither a constraint nor the model's
+    own. `stop`: a text or several; the text is cut before the first, and `is_complete` says whether what is
+    left is a whole match. `jump_forward`: take forced text without asking the model; its tokens count.
+    `finish_within_budget`: never be cut off; also block tokens after which the shortest end would not fit.
+
+    Raises what `stream` raises, and `GenerationInterrupted` with the run so far for Ctrl-C.
+    """
+    request = prepare(
+        model,
+        prompt,
+        constraint=constraint,
+        vocabulary=vocabulary,
+        sampling=sampling,
+        max_tokens=max_tokens,
+        stop=stop,
+        jump_forward=jump_forward,
+        finish_within_budget=finish_within_budget,
+    )
     recorder = TraceRecorder(request.vocabulary, constraint, prompt if isinstance(prompt, str) else "")
-    kept = []
-    for step in decode(model, *request, max_tokens):
-        recorder.add(step)
-        # The rows of logits are let go step by step: 1,000 tokens of 131,072 float64 would be 1 GB.
-        kept.append(replace(step, draw=None))
-    trace = recorder.finish(request.matcher is None or request.matcher.is_accepting)
-    return Run(tuple(kept), request.vocabulary, constraint, tuple(request.prompt_ids), trace)
+    kept: list[Step] = []
+    try:
+        for step in decode(model, request):
+            recorder.add(step)
+            # The rows of logits are let go step by step: 1,000 tokens of 131,072 float64 would be 1 GB.
+            kept.append(replace(step, draw=None))
+    except KeyboardInterrupt as fault:
+        raise GenerationInterrupted(_finished(request, kept, recorder, interrupted=True)) from fault
+    return _finished(request, kept, recorder)
 
 
 def stream(
@@ -121,61 +147,88 @@ def stream(
     vocabulary: Vocabulary | None = None,
     sampling: Sampling = GREEDY,
     max_tokens: int = 64,
+    stop: str | Sequence[str] = (),
+    jump_forward: bool = False,
+    finish_within_budget: bool = False,
 ) -> Iterator[Step]:
     """The steps of `generate`, one by one as they happen, each with its rows of logits (`step.draw`).
 
-    Raises `UsageError` for a prompt the model cannot read, ids outside of the vocabulary or a negative
-    `max_tokens`; `ModelError` for an encoded prompt that is no ids, logits of another width, NaN or +inf.
+    Raises, before the first step, `UsageError` for an argument that cannot mean anything, a prompt longer
+    than the model's context, or a `max_tokens` too small for `finish_within_budget`; `ModelError` for an
+    encoded prompt that is no ids, and for another number of logits than tokens. Later: `ModelError` for NaN
+    or +inf among the logits, `EmptyMaskError` where a step leaves nothing to draw.
     """
-    return decode(model, *_checked(model, prompt, constraint, vocabulary, sampling), max_tokens)
+    request = prepare(
+        model,
+        prompt,
+        constraint=constraint,
+        vocabulary=vocabulary,
+        sampling=sampling,
+        max_tokens=max_tokens,
+        stop=stop,
+        jump_forward=jump_forward,
+        finish_within_budget=finish_within_budget,
+    )
+    return decode(model, request)
 
 
-class _Request(NamedTuple):
-    """What a caller asked for, checked, as `decode` takes it."""
-
-    prompt_ids: list[int]
-    vocabulary: Vocabulary
-    matcher: Matcher | None
-    sampler: Sampler
-
-
-def _checked(
+def generate_many(
     model: LanguageModel,
-    prompt: str | Sequence[int],
-    constraint: Constraint | None,
-    vocabulary: Vocabulary | None,
-    sampling: Sampling,
-) -> _Request:
-    check_type(model, LanguageModel, "model", "an object with next_logits(token_ids)")
-    matcher = None if constraint is None else Matcher(constraint)
-    vocabulary = _vocabulary(model, constraint, vocabulary)
-    if isinstance(prompt, str):
-        ids = _encoded(model, prompt, vocabulary)
-    else:
-        ids = vocabulary.check_ids(prompt, "the prompt, where it is no str,")
-    return _Request(ids, vocabulary, matcher, Sampler(sampling))
+    prompts: Iterable[str | Sequence[int]],
+    *,
+    progress: bool = False,
+    **options: Unpack[Options],
+) -> list[Run]:
+    """`generate` for each prompt in turn. `progress`: a bar in plain text on stderr (needs tqdm).
+
+    `options`: the keywords of `generate`. With a seed, prompt i is drawn with seed + i, so that equal
+    prompts differ and each run can be repeated alone. Ctrl-C raises `GenerationInterrupted` with the run so
+    far, and in `.finished` those before it.
+    """
+    texts = listed(prompts, "prompts")
+    sampling = options.get("sampling", GREEDY)
+    check_type(sampling, Sampling, "sampling", "Sampling(temperature=..., seed=...)")
+    runs: list[Run] = []
+    for index, prompt in enumerate(_with_bar(texts) if progress else texts):
+        seed = None if sampling.seed is None else sampling.seed + index
+        options["sampling"] = replace(sampling, seed=seed)
+        try:
+            runs.append(generate(model, prompt, **options))
+        except GenerationInterrupted as fault:
+            raise GenerationInterrupted(fault.run, runs) from fault
+    return runs
 
 
-def _encoded(model: LanguageModel, prompt: str, vocabulary: Vocabulary) -> list[int]:
-    utf8_bytes(prompt, "the prompt")  # a lone surrogate is text that no tokenizer can read
-    if prompt == "":
-        return []
-    if not isinstance(model, TextModel):
-        raise UsageError(f"{type(model).__name__} has no encode(text), so the prompt must be token ids")
-    try:
-        return vocabulary.check_ids(model.encode(prompt))
-    except UsageError as error:
-        raise ModelError(f"{type(model).__name__}.encode gave no ids of this vocabulary: {error}") from None
+def _with_bar(items: list[Any]) -> Iterable[Any]:
+    bar: Iterable[Any] = require("tqdm").tqdm(items, unit="prompt")
+    return bar
 
 
-def _vocabulary(model: LanguageModel, constraint: Constraint | None, given: Vocabulary | None) -> Vocabulary:
-    if given is not None:
-        check_type(given, Vocabulary, "vocabulary", "Vocabulary.from_tokens([...], eos=...) gives one")
-    if constraint is not None:
-        if given is not None and given.hash != constraint.vocabulary.hash:
-            raise UsageError("the constraint was compiled for another vocabulary than the one given")
-        return constraint.vocabulary
-    own = given if given is not None else getattr(model, "vocabulary", None)
-    if not isinstance(own, Vocabulary):
-        raise UsageError("without a constraint, say what the ids mean: vocabulary=")
-    return own
+def _finished(
+    request: Request, steps: Sequence[Step], recorder: TraceRecorder, *, interrupted: bool = False
+) -> Run:
+    """The run that these steps make, its text cut before a stop string."""
+    constraint = None if request.matcher is None else request.matcher.constraint
+    data = request.vocabulary.decode(step.token_id for step in steps)
+    found = request.stop.find(data)
+    text = data if found is None else data[: found.position]
+    # subtle: what the text is, and not where the matcher stands: that may be behind the stop string.
+    trace = recorder.finish(constraint is None or _matches(constraint, text))
+    reason = "interrupted" if interrupted else "stop" if found else trace.finish_reason
+    trace = replace(trace, text=text.decode("utf-8", "replace"), finish_reason=reason)
+    stop_string = None if found is None else found.stop
+    return Run(
+        tuple(steps),
+        request.vocabulary,
+        constraint,
+        tuple(request.prompt_ids),
+        trace,
+        request.budget,
+        stop_string,
+        request.matcher,
+    )
+
+
+def _matches(constraint: Constraint, text: bytes) -> bool:
+    matcher = constraint.matcher()
+    return matcher.accept_string(text) and matcher.is_accepting

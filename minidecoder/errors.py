@@ -2,28 +2,37 @@
 
     MiniDecoderError
     ├── RegexSyntaxError           the pattern is not a regular expression       (position, caret line)
+    ├── GrammarSyntaxError         the text is not a grammar                    (line, column, caret line)
+    ├── SchemaError                not a JSON Schema, or one that contradicts itself        (JSON pointer)
     ├── UnsupportedFeatureError    understood, but not compiled             (feature, position or pointer)
     ├── VocabularyError            the token list cannot be used as it stands
     ├── UnsatisfiableConstraintError   no token sequence of this vocabulary can finish
     ├── ConstraintTooLargeError    a limit was passed, and its name
-    ├── EmptyMaskError             a logits row with nothing left to draw
+    ├── EmptyMaskError             a logits row with nothing left to draw   (step)
     ├── ModelError                 the model is missing, or its logits are unusable
     └── UsageError(ValueError)     an argument out of range
+    GenerationInterrupted(KeyboardInterrupt)     Ctrl-C, with the run so far
 
-Left out: GrammarSyntaxError and SchemaError, which come with the packages that raise them.
+Left out: what is only a refusal, not an error; `Matcher.accept_token` answers False.
 """
 
 from __future__ import annotations
 
+import re
 import unicodedata
+from collections.abc import Sequence
+from typing import Any
 
 __all__ = [
     "ConstraintTooLargeError",
     "EmptyMaskError",
+    "GenerationInterrupted",
+    "GrammarSyntaxError",
     "MiniDecoderError",
     "MissingDependencyError",
     "ModelError",
     "RegexSyntaxError",
+    "SchemaError",
     "UnsatisfiableConstraintError",
     "UnsupportedFeatureError",
     "UsageError",
@@ -48,6 +57,25 @@ class RegexSyntaxError(MiniDecoderError, ValueError):
         self.pattern = pattern
         self.position = position
         super().__init__(f"{message} at position {position}\n{caret_line(pattern, position)}")
+
+
+class GrammarSyntaxError(MiniDecoderError, ValueError):
+    """`text` is not a grammar; `line` and `column`, both from 1, are the character at fault."""
+
+    def __init__(self, message: str, text: str, line: int, column: int) -> None:
+        self.text = text
+        self.line = line
+        self.column = column
+        shown = re.split(r"\r\n|\r|\n", text)[line - 1]
+        super().__init__(f"{message} at line {line}, column {column}\n{caret_line(shown, column - 1)}")
+
+
+class SchemaError(MiniDecoderError, ValueError):
+    """The schema is not a JSON Schema; `pointer`: the JSON pointer of the value at fault, "" for the root."""
+
+    def __init__(self, message: str, pointer: str = "") -> None:
+        self.pointer = pointer
+        super().__init__(f"{message} (at {pointer or 'the root'})")
 
 
 class UnsupportedFeatureError(MiniDecoderError):
@@ -100,7 +128,24 @@ class ConstraintTooLargeError(MiniDecoderError):
 
 
 class EmptyMaskError(MiniDecoderError):
-    """Nothing can be drawn from a logits row; the message says which step emptied it."""
+    """Nothing can be drawn from a logits row; `step` names the step of the pipeline that emptied it."""
+
+    def __init__(self, message: str, step: str = "mask") -> None:
+        self.step = step
+        super().__init__(message)
+
+
+class GenerationInterrupted(KeyboardInterrupt):
+    """Ctrl-C during a generation. `run`: what was generated so far, as `generate` would have returned it,
+    with the finish_reason "interrupted"; `finished`: the runs before it, of several prompts.
+
+    A KeyboardInterrupt and no MiniDecoderError, so that `except Exception` does not swallow it.
+    """
+
+    def __init__(self, run: Any, finished: Sequence[Any] = ()) -> None:
+        self.run = run
+        self.finished = tuple(finished)
+        super().__init__(f"interrupted after {len(run.token_ids)} tokens; the run so far is in .run")
 
 
 class ModelError(MiniDecoderError):

@@ -22,10 +22,10 @@ class CountingModel:
     """Likes the given ids in turn; counts how often it is asked."""
 
     def __init__(self, wanted: Sequence[int], width: int = 9) -> None:
-        self.wanted, self.width, self.calls = list(wanted), width, 0
+        self.wanted, self._width, self.calls = list(wanted), width, 0
 
     def next_logits(self, token_ids: Sequence[int]) -> np.ndarray:
-        row = np.zeros(self.width, dtype=np.float32)
+        row = np.zeros(self._width, dtype=np.float32)
         row[self.wanted[self.calls]] = 10.0
         self.calls += 1
         return row
@@ -128,8 +128,10 @@ def test_a_text_prompt_needs_a_model_that_reads_text(price: md.Constraint) -> No
 
 
 def test_what_cannot_be_used_is_refused_before_the_first_token(price: md.Constraint) -> None:
+    with pytest.raises(md.ModelError, match=r"UniformModel has 8 logits, the vocabulary 9 tokens"):
+        md.stream(UniformModel(8), [], constraint=price)
     with pytest.raises(md.ModelError, match=r"\(8,\).*9 tokens"):
-        md.generate(UniformModel(8), [], constraint=price)
+        md.generate(CountingModel([0], width=8), [], constraint=price)  # it does not say its width
     with pytest.raises(md.ModelError, match="nan"):
         md.generate(TableModel(9, {(): [float("nan")] * 9}), [], constraint=price)
     with pytest.raises(md.UsageError, match="vocabulary="):

@@ -80,6 +80,12 @@ class Constraint:
         return row
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What was remarked in compiling: rules that are useless, keywords that were left out."""
+        notes: tuple[str, ...] = getattr(self.automaton, "notes", ())
+        return notes
+
+    @property
     def nbytes(self) -> int:
         """Bytes of the tables, for the cache of compiled constraints; masks have their own limit."""
         characters = 0 if self.characters is None else self.characters.table.nbytes

@@ -4,38 +4,61 @@
     3 one token is drawn · 4 the token moves the state
 
 The model's weights, attention and cache are untouched. Without a constraint the same loop runs with
-only padding blocked. Where only EOS may follow, it is taken without asking the model.
+only padding blocked. Where only EOS may follow, it is taken without asking the model; with a
+`JumpForward` other forced tokens are too.
 
-Left out: text in and out (`api`), jumping over forced text. Cost: one model call and O(V) a step.
+Left out: text in and out (`request`, `api`). Cost: one model call and O(V) a step.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from time import perf_counter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from minidecoder.automaton import State, TokenId
+from minidecoder.decoding.budget import Budget
+from minidecoder.decoding.jump_forward import JumpForward
 from minidecoder.decoding.language_model import LanguageModel
 from minidecoder.decoding.matcher import Matcher
-from minidecoder.decoding.sampling import Draw, Sampler, as_logits, softmax
-from minidecoder.errors import UsageError
+from minidecoder.decoding.sampling import Draw, Past, Sampler, as_logits, softmax
+from minidecoder.decoding.stop_strings import StopStrings
+from minidecoder.errors import EmptyMaskError, UsageError
 from minidecoder.tokens.bitmask import Bitmask, is_set, pack, unpack
-from minidecoder.tokens.checks import whole_number
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["Step", "decode"]
+__all__ = ["Request", "Step", "decode"]
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What one run needs. `matcher`: at its start, moved by the run; None for no constraint, and then no
+    `jump` and no `budget` either. `request.prepare` makes one from what a caller says, checked."""
+
+    prompt_ids: list[int]
+    vocabulary: Vocabulary
+    matcher: Matcher | None
+    sampler: Sampler
+    max_tokens: int
+    stop: StopStrings = field(default_factory=StopStrings)
+    jump: JumpForward | None = None
+    budget: Budget | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Step:
     """What happened between two tokens. `None` in the states: no constraint; in the three figures
-    that need the model's logits: it was not asked, because only EOS could follow.
+    that need the model's logits: it was not asked, because the token was forced.
 
-    `bitmask`: what could be drawn; without a constraint, all ids but padding.
-    `feasible_mass`: the probability (0..1, temperature 1) that the model itself gave to allowed tokens;
-    `favourite`: its likeliest token, blocked or not; `probability`: with which the token was drawn.
+    `bitmask`: what could be drawn; without a constraint, all ids but padding. `legal`: the same before
+    the budget. `feasible_mass`: the probability (0..1, temperature 1) that the model itself gave to what
+    could be drawn; `favourite`: its likeliest token, blocked or not; `probability`: with which the token
+    was drawn. `tokens_left`: of `max_tokens`, this one included; `stop`: the stop string that it completed;
+    `seconds`: what the step took, model and mask and all.
     """
 
     index: int
@@ -49,52 +72,144 @@ class Step:
     probability: float
     is_eos: bool
     draw: Draw | None
+    legal: Bitmask
+    tokens_left: int
+    budget: Budget | None = None
+    stop: str = ""
+    seconds: float = 0.0
 
     @property
     def favourite_blocked(self) -> bool:
         """Whether the mask overruled the model's own choice."""
         return self.favourite is not None and not is_set(self.bitmask, self.favourite)
 
+    @property
+    def forced(self) -> bool:
+        """Whether the token was taken without asking the model."""
+        return self.favourite is None
 
-def decode(
-    model: LanguageModel,
-    prompt_ids: Sequence[int],
-    vocabulary: Vocabulary,
-    matcher: Matcher | None,
-    sampler: Sampler,
-    max_tokens: int,
-) -> Iterator[Step]:
-    """Yield a Step per token until EOS or `max_tokens` (EOS counts; 0 makes no model call).
 
-    Raises `UsageError` for a negative `max_tokens`, `ModelError` for logits that cannot be used.
+def decode(model: LanguageModel, request: Request) -> Iterator[Step]:
+    """Yield a Step per token until EOS, a stop string or `max_tokens` (EOS counts; 0 makes no model call).
+
+    Raises `ModelError` for logits that cannot be used, `EmptyMaskError` where nothing is left to draw.
     """
-    max_tokens = whole_number(max_tokens, "max_tokens")
-    if max_tokens < 0:
-        raise UsageError(f"max_tokens={max_tokens}: it must be 0 or more")
-    return _steps(model, list(prompt_ids), vocabulary, matcher, sampler, max_tokens)
-
-
-def _steps(
-    model: LanguageModel,
-    token_ids: list[int],
-    vocabulary: Vocabulary,
-    matcher: Matcher | None,
-    sampler: Sampler,
-    max_tokens: int,
-) -> Iterator[Step]:
-    free = _free_mask(vocabulary)
-    for index in range(max_tokens):
-        bitmask = free if matcher is None else matcher.bitmask()  # int32 (ceil(V/32),)
-        allowed = np.flatnonzero(unpack(bitmask, len(vocabulary)))
-        if 0 < len(allowed) <= len(vocabulary.eos_ids) and set(allowed.tolist()) <= set(vocabulary.eos_ids):
-            step = _forced_end(index, TokenId(int(allowed[0])), len(allowed), bitmask, matcher)
-        else:
-            logits = as_logits(model.next_logits(token_ids), len(vocabulary))  # float64 (V,)
-            step = _record(index, sampler.draw(logits, bitmask), bitmask, vocabulary, matcher)
-        token_ids.append(step.token_id)
+    loop = _Loop(model, request)
+    for index in range(request.max_tokens):
+        step = loop.step(index)
         yield step
-        if step.is_eos:
+        if step.is_eos or step.stop:
             return
+
+
+class _Loop:
+    """The state of one run: ids read and written, the text, and forced tokens that wait to be taken."""
+
+    def __init__(self, model: LanguageModel, request: Request) -> None:
+        self.model, self.request = model, request
+        self.vocabulary, self.matcher = request.vocabulary, request.matcher
+        self.banned = frozenset(request.sampler.sampling.banned_ids)
+        self.free = _free_mask(request.vocabulary) if request.matcher is None else None
+        self.token_ids = list(request.prompt_ids)
+        self.text = b""
+        self.waiting: deque[TokenId] = deque()
+
+    def step(self, index: int) -> Step:
+        started, left = perf_counter(), self.request.max_tokens - index
+        legal, bitmask = self.masks(left)
+        allowed = unpack(bitmask, len(self.vocabulary))  # bool (V,)
+        token_id, draw = self.forced(bitmask, np.flatnonzero(allowed)), None
+        if token_id is None:
+            draw = self.draw(index, bitmask)
+            token_id = draw.token_id
+        before, after = self.accept(token_id)
+        return Step(
+            index=index,
+            state=before,
+            state_after=after,
+            token_id=token_id,
+            allowed_count=int(allowed.sum()),
+            bitmask=bitmask,
+            favourite=None if draw is None else TokenId(int(draw.before.argmax())),
+            feasible_mass=None if draw is None else float(softmax(draw.before)[allowed].sum()),
+            probability=1.0 if draw is None else float(softmax(draw.after)[token_id]),
+            is_eos=token_id in self.vocabulary.eos_ids,
+            draw=draw,
+            legal=legal,
+            tokens_left=left,
+            budget=self.request.budget,
+            stop=self.write(token_id),
+            seconds=perf_counter() - started,
+        )
+
+    # -- act 1: what may come next ----------------------------------------------------------------
+
+    def masks(self, left: int) -> tuple[Bitmask, Bitmask]:
+        """int32 (ceil(V/32),) twice: what the constraint allows, and what fits the budget too."""
+        if self.matcher is None:
+            assert self.free is not None
+            return self.free, self.free
+        legal = self.matcher.bitmask()
+        budget = self.request.budget
+        return legal, legal if budget is None else budget.mask(self.matcher.state, left)
+
+    def forced(self, bitmask: Bitmask, allowed: NDArray[np.intp]) -> TokenId | None:
+        """The token to take without asking the model; None where it is to be asked."""
+        if self.matcher is None:
+            return None
+        if not len(allowed):
+            name = self.matcher.constraint.automaton.name(self.matcher.state)
+            raise EmptyMaskError(f"in state {name} no token may come next", step="mask")
+        ends = self.vocabulary.eos_ids
+        if len(allowed) <= len(ends) and set(allowed.tolist()) <= set(ends):
+            return self.only_end(allowed)
+        return None if self.request.jump is None else self.jumped(self.request.jump, bitmask, allowed)
+
+    def only_end(self, allowed: NDArray[np.intp]) -> TokenId:
+        """Nothing but EOS may follow: the lowest id that is not banned."""
+        ends = [token_id for token_id in allowed.tolist() if token_id not in self.banned]
+        if not ends:
+            raise EmptyMaskError("only EOS may come next, and it is banned", step="bans")
+        return TokenId(ends[0])
+
+    def jumped(self, jump: JumpForward, bitmask: Bitmask, allowed: NDArray[np.intp]) -> TokenId | None:
+        """The next forced token. One that is the only one allowed is forced as well."""
+        assert self.matcher is not None
+        if not self.waiting:
+            only = [TokenId(int(allowed[0]))] if len(allowed) == 1 else None
+            self.waiting.extend(only or jump.tokens(self.matcher, self.text))
+        if self.waiting and is_set(bitmask, self.waiting[0]) and self.waiting[0] not in self.banned:
+            return self.waiting.popleft()
+        self.waiting.clear()  # banned, or over the budget: the model is asked
+        return None
+
+    # -- acts 2 and 3: mask and draw ---------------------------------------------------------------
+
+    def draw(self, index: int, bitmask: Bitmask) -> Draw:
+        logits = as_logits(self.model.next_logits(self.token_ids), len(self.vocabulary))  # float64 (V,)
+        past = Past(self.token_ids, index, self.vocabulary.eos_ids)
+        return self.request.sampler.draw(logits, bitmask, past)
+
+    # -- act 4: the next state ---------------------------------------------------------------------
+
+    def accept(self, token_id: TokenId) -> tuple[State | None, State | None]:
+        """Move the matcher; the states before and after."""
+        self.token_ids.append(token_id)
+        if self.matcher is None:
+            return None, None
+        before = self.matcher.state
+        if not self.matcher.accept_token(token_id):
+            raise UsageError(
+                f"token {token_id} was drawn although the mask blocks it: the order of steps lacks 'mask'"
+            )
+        return before, self.matcher.state
+
+    def write(self, token_id: TokenId) -> str:
+        """Add the token's bytes to the text; the stop string that they complete, if any."""
+        data = self.vocabulary.token_bytes[token_id]
+        self.text += data
+        found = self.request.stop.find(self.text, len(data)) if self.request.stop and data else None
+        return found.stop if found else ""
 
 
 def _free_mask(vocabulary: Vocabulary) -> Bitmask:
@@ -104,41 +219,3 @@ def _free_mask(vocabulary: Vocabulary) -> Bitmask:
     row = pack(allowed)
     row.flags.writeable = False
     return row
-
-
-def _forced_end(index: int, eos: TokenId, count: int, bitmask: Bitmask, matcher: Matcher | None) -> Step:
-    before, after = _accept(matcher, eos)
-    return Step(index, before, after, eos, count, bitmask, None, None, 1.0, True, None)
-
-
-def _record(
-    index: int, draw: Draw, bitmask: Bitmask, vocabulary: Vocabulary, matcher: Matcher | None
-) -> Step:
-    before, after = _accept(matcher, draw.token_id)
-    free = softmax(draw.before)
-    allowed = unpack(bitmask, len(vocabulary))
-    return Step(
-        index=index,
-        state=before,
-        state_after=after,
-        token_id=draw.token_id,
-        allowed_count=int(allowed.sum()),
-        bitmask=bitmask,
-        favourite=TokenId(int(draw.before.argmax())),
-        feasible_mass=float(free[allowed].sum()),
-        probability=float(softmax(draw.after)[draw.token_id]),
-        is_eos=draw.token_id in vocabulary.eos_ids,
-        draw=draw,
-    )
-
-
-def _accept(matcher: Matcher | None, token_id: TokenId) -> tuple[State | None, State | None]:
-    """Move the matcher; the states before and after."""
-    if matcher is None:
-        return None, None
-    before = matcher.state
-    if not matcher.accept_token(token_id):
-        raise UsageError(
-            f"token {token_id} was drawn although the mask blocks it: the order of steps lacks 'mask'"
-        )
-    return before, matcher.state

@@ -14,6 +14,7 @@ import importlib
 import inspect
 from collections.abc import Iterable, Sequence
 from functools import cached_property
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -48,6 +49,26 @@ class CausalLM:
         self._lock = Lock()
         self._cache: Any = None
         self._read = _NOTHING_READ  # the ids whose keys and values lie in the cache
+
+    @classmethod
+    def from_pretrained(cls, name_or_path: str | Path, **settings: Any) -> CausalLM:
+        """The model and the tokenizer in a folder, or of a name on the Hub where it can be reached.
+
+        `settings` go to `AutoModelForCausalLM.from_pretrained`: `dtype="bfloat16"`, `device_map="cuda"`.
+        Raises `ModelError` where there is no such model, or it cannot be read.
+        """
+        transformers = require("transformers")
+        try:
+            model = transformers.AutoModelForCausalLM.from_pretrained(name_or_path, **settings)
+            return cls(model, transformers.AutoTokenizer.from_pretrained(name_or_path))
+        except ImportError:  # it names the package that is missing
+            raise
+        except Exception as fault:  # each library that reads a part of it has errors of its own
+            reason = " ".join(str(fault).split())
+            raise ModelError(
+                f"no causal model can be loaded from {str(name_or_path)!r}: give a folder with config.json, "
+                f"weights and tokenizer, or a name on the Hub and a network ({reason:.300})"
+            ) from fault
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
