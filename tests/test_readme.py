@@ -24,17 +24,34 @@ def column(index: int) -> list[str]:
     return [target for row in ladder_rows() for target in re.findall(r"\(([^)]+)\)", row[index])]
 
 
-def test_the_code_prints_what_the_comments_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first, second = re.findall(r"```python\n(.*?)```", README, re.S)
-    monkeypatch.chdir(tmp_path)
+def expected_lines(code: str) -> list[str]:
+    return [line.split("  # ", 1)[1] for line in code.splitlines() if line.startswith("print(")]
+
+
+def run(code: str) -> list[str]:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(first + second, "README.md", "exec"), {})
-    expected = [line.split("  # ", 1)[1] for line in first.splitlines() if line.startswith("print(")]
-    assert printed.getvalue().splitlines() == expected
+        exec(compile(code, "README.md", "exec"), {})
+    return printed.getvalue().splitlines()
+
+
+def test_the_code_prints_what_the_comments_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, _ = re.findall(r"```python\n(.*?)```", README, re.S)
+    monkeypatch.chdir(tmp_path)
+    assert run(first + second) == expected_lines(first)
     statements = [line for line in first.splitlines() if line and not line.startswith(("import", "from"))]
     assert len(statements) <= 8
     assert "<html" in (tmp_path / "run.html").read_text(encoding="utf-8").lower()
+
+
+def test_the_engineers_example_prints_a_number_of_the_pattern(smollm2: object) -> None:
+    """The digits may differ with another torch; the form may not."""
+    *_, third = re.findall(r"```python\n(.*?)```", README, re.S)
+    (printed,) = run("import minidecoder as md\n" + third)
+    (shown,) = expected_lines(third)
+    form = r"\([0-9]{3}\) [0-9]{3}-[0-9]{4}"
+    assert re.fullmatch(form, printed)
+    assert re.fullmatch(form, shown)
 
 
 @pytest.mark.parametrize("target", LINKS)
@@ -57,7 +74,8 @@ def test_the_ladder_names_every_module_and_package_and_nothing_else() -> None:
 
 
 def test_the_ladder_is_in_the_order_of_the_rungs() -> None:
-    order = ["errors", "automaton", "regex", "tokens", "decoding", "models", "lens", "api", "viz", "cli"]
+    order = ["errors", "automaton", "regex", "tokens", "grammar", "schema", "decoding", "models", "lens"]
+    order += ["compiling", "structured", "api", "integrations", "viz", "cli"]
     assert [Path(target).stem for target in column(1)] == order
 
 
