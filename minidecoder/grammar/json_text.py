@@ -33,7 +33,7 @@ _ESCAPE: Final = {
 }
 
 _GRAMMAR: Final = r"""
-root   ::= ws {root} ws
+root   ::= {root}
 value  ::= object | array | string | number | "true" | "false" | "null"
 object ::= "{{" ws (member (comma member)* ws)? "}}"
 member ::= string colon value
@@ -54,7 +54,7 @@ def json_grammar(whitespace: Whitespace = "any", escapes: Escapes = "any", root:
             raise UsageError(f"{name}={given!r}: it is one of {', '.join(map(repr, known))}")
     spaced = whitespace == "spaced"
     return _GRAMMAR.format(
-        root=root,
+        root=f"ws {root} ws" if whitespace == "any" else root,  # a model that is done should end
         comma='", "' if spaced else 'ws "," ws',
         colon='": "' if spaced else 'ws ":" ws',
         escape=_ESCAPE[escapes],

@@ -121,8 +121,9 @@ class SchemaBodies:
         self.limits.restart()
         match rule:
             case "text":
-                space = self._space()
-                return tree.Concat((space, self.machines.call(_Value(self.expander.root)), space))
+                # Only "any" has space around the text: a model that is done should end, not fill up with space.
+                around = self._space() if self.whitespace == "any" else _NOTHING
+                return tree.Concat((around, self.machines.call(_Value(self.expander.root)), around))
             case "space":
                 return tree.Repeat(_BLANK, 0, None if self.whitespace == "any" else _LONGEST_SPACE)
             case _Value(goal):

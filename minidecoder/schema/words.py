@@ -75,6 +75,8 @@ def show_bytes(data: bytes) -> str:
 
 def _ranges(bytes_: Iterable[int]) -> str:
     """`[0–9 a–f]`; the bytes of longer characters as "other characters"."""
+    if set(bytes_) <= set(b" \t\n\r"):
+        return "[ \\t\\n\\r]"  # as a grammar writes it
     runs: list[tuple[int, int]] = []
     for byte in (byte for byte in bytes_ if byte < 0x80):
         if runs and runs[-1][1] + 1 == byte:
