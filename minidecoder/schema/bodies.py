@@ -121,7 +121,7 @@ class SchemaBodies:
         self.limits.restart()
         match rule:
             case "text":
-                # Only "any" has space around the text: a model that is done should end, not fill up with space.
+                # Only "any" has space around the text: a model that is done should end.
                 around = self._space() if self.whitespace == "any" else _NOTHING
                 return tree.Concat((around, self.machines.call(_Value(self.expander.root)), around))
             case "space":
@@ -169,6 +169,7 @@ class SchemaBodies:
             kind, _, where = self.name(self.machines.machines[self.machines.machine[local]].rule).partition(
                 " "
             )
+            where = where or ("" if kind in ("string", "number") else "the root")
             for text in what_follows(self.machines, local):
                 found[ExpectedPart(kind, where, text)] = None
         return tuple(found)
