@@ -35,6 +35,7 @@ _LENGTHS: Final = (
     (0x10000, 0x10FFFF, 0xF0, 3),
 )
 
+_LAST: Final = 0x10FFFF
 _FEW: Final = 4  # live classes of a state whose branches are picked out one by one
 
 _Span: TypeAlias = tuple[int, int, int]  # (low, high, class): code points of one class
@@ -112,6 +113,8 @@ def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
     Raises `ConstraintTooLargeError` past a limit: `\\w` has 300 states inside its characters.
     """
     limits = limits or Limits()
+    if all(high <= 0x7F or low > _LAST for ranges in dfa.classes for low, high in ranges):
+        return _ascii_only(dfa)
     states = _ByteStates(len(dfa), _utf8_tree(dfa.classes))
     for row in dfa.table.tolist():
         states.add_character_state(row)
@@ -121,6 +124,17 @@ def lower_to_bytes(dfa: DFA, limits: Limits | None = None) -> ByteDFA:
     accepting = np.zeros(len(table), dtype=np.bool_)
     accepting[: len(dfa.accepting)] = dfa.accepting
     return ByteDFA(byte_class, table, accepting, dfa.start, len(dfa))
+
+
+def _ascii_only(dfa: DFA) -> ByteDFA:
+    """The same where each character is one byte: the table as it is, and a column for all other bytes."""
+    used = [k for k, ranges in enumerate(dfa.classes) if ranges[0][0] <= 0x7F]
+    byte_class = np.full(256, len(used), dtype=np.intp)
+    for column, k in enumerate(used):
+        for low, high in dfa.classes[k]:
+            byte_class[low : min(high, 0x7F) + 1] = column
+    table = np.concatenate([dfa.table[:, used], np.zeros((len(dfa.table), 1), dtype=np.int32)], axis=1)
+    return ByteDFA(byte_class, table, dfa.accepting, dfa.start, len(dfa))
 
 
 @lru_cache(maxsize=32)

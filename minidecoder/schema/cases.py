@@ -137,7 +137,7 @@ class _Splitter:
 
     def of(self, goal: Formula) -> list[Case]:
         node = _node(goal)
-        return [(goal, _NOTHING)] if node is None else self.known[node]
+        return [(self.meaning(goal), _NOTHING)] if node is None else self.known[node]
 
     def meaning(self, goal: Formula) -> Formula:
         return self.expander.meaning(goal, self.kind)

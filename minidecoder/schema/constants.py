@@ -9,6 +9,7 @@ Left out: how the values are written as text. Cost: O(size of the values).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from minidecoder.schema.atoms import IsTrue, NumberIn, ValueIn
 from minidecoder.schema.counts import Positions, count, some
@@ -16,7 +17,7 @@ from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas
 from minidecoder.schema.names import names_in
 from minidecoder.schema.values import Type, Value
 
-__all__ = ["constant"]
+__all__ = ["constant", "has_type"]
 
 
 def constant(formulas: Formulas, kind: Type, values: Iterable[Value]) -> Formula:
@@ -36,6 +37,14 @@ def constant(formulas: Formulas, kind: Type, values: Iterable[Value]) -> Formula
         case "array":
             return formulas.or_(_array(formulas, value) for value in own)
     return formulas.or_(_object(formulas, value) for value in own)
+
+
+def has_type(value: Value, types: Any) -> bool:
+    """Whether a value is of one of the types that `type` lists; None lists all."""
+    listed = types if isinstance(types, list) else [types]
+    if types is None or value.kind in listed:
+        return True
+    return value.kind == "number" and "integer" in listed and value.data == value.data.to_integral_value()
 
 
 def _array(formulas: Formulas, value: Value) -> Formula:

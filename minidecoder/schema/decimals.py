@@ -7,7 +7,6 @@ as 1E+1000000, which `check_digits` refuses before anything is built. Cost: line
 from __future__ import annotations
 
 from decimal import Decimal
-
 from typing import Final
 
 from minidecoder.errors import ConstraintTooLargeError, UsageError

@@ -52,9 +52,9 @@ def escaped(dfa: DFA, escapes: Escapes = "canonical", limits: Limits | None = No
     limits = limits or Limits()
     tree = _spellings(dfa.classes, escapes)
     inner = _InnerStates(len(dfa) + 1)
-    behind_backslash = []
-    for row in dfa.table.tolist():
-        behind_backslash.append(inner.target(tree, row, {}))
+    behind_backslash = [DEAD] * len(dfa.table)
+    for state in np.flatnonzero(dfa.table[:, sorted(_classes_in(tree))].any(axis=1)).tolist():
+        behind_backslash[state] = State(inner.target(tree, dfa.table[state].tolist(), {}))
         limits.check_byte_states(len(dfa) + len(inner.rows))
         limits.check_time()
     return _assembled(dfa, behind_backslash, list(inner.rows))
@@ -65,6 +65,19 @@ def one_character(escapes: Escapes = "canonical") -> DFA:
     """The DFA of the spellings of exactly one character, whichever: start and end are its states 1 and 2."""
     table = np.array([[DEAD], [2], [DEAD]], dtype=np.int32)
     return escaped(DFA((ANY,), table, np.array([False, False, True]), State(1)), escapes)
+
+
+def _classes_in(tree: _Tree) -> set[int]:
+    """The classes of which some character has an escape."""
+    found, pending, seen = set[int](), [tree], set[int]()
+    while pending:
+        part = pending.pop()
+        if isinstance(part, int):
+            found.add(part)
+        elif id(part) not in seen:  # branches are shared
+            seen.add(id(part))
+            pending += [branch for _, branch in part]
+    return found
 
 
 class _InnerStates:

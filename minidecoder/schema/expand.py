@@ -10,7 +10,7 @@ Left out: whether anything satisfies the formula (`inhabited`). Cost: each (node
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any, Final
 
 from minidecoder.errors import RegexSyntaxError, SchemaError, UnsupportedFeatureError
@@ -21,7 +21,7 @@ from minidecoder.regex.tree import Concat
 from minidecoder.schema.assertions import FORMATS, assertions, type_formula
 from minidecoder.schema.atoms import Pattern, ValueIn
 from minidecoder.schema.cases import has_unevaluated, unevaluated
-from minidecoder.schema.constants import constant
+from minidecoder.schema.constants import constant, has_type
 from minidecoder.schema.disjoint import never_together, tags_of
 from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas, Literal, Truth, literals
 from minidecoder.schema.in_place import InPlace, combined, in_place
@@ -62,6 +62,7 @@ class Expander:
         self._expanded: dict[_Key, Formula] = {}  # goals, among them the literals of nodes
         self._busy: set[_Key] = set()
         self._own: dict[tuple[Node, Type], Formula] = {}
+        self._sets: dict[Node, Formula] = {}
         self._in_place: dict[Node, InPlace] = {}
         self._patterns: dict[str, Formula] = {}
         self._tags: dict[Formula, dict[str, tuple[bool, Formula]]] = {}
@@ -84,9 +85,22 @@ class Expander:
         words = node.schema
         if isinstance(words, bool):
             return TRUE if words else FALSE
-        if any(name in KEYWORDS and self._has_effect(name, value) for name, value in words.items()):
-            return self.formulas.atom(node)
-        return TRUE
+        asking = {name for name, value in words.items() if name in KEYWORDS and self._has_effect(name, value)}
+        if not asking:
+            return TRUE
+        if asking <= {"const", "enum", "type"} and len(asking - {"type"}) == 1:
+            return self._constants(node, *(asking - {"type"}))
+        return self.formulas.atom(node)
+
+    def _constants(self, node: Node, keyword: str) -> Formula:
+        """A schema that is nothing but a list of values is a set: tags of objects then exclude each other."""
+        if node not in self._sets:
+            listed = node.schema[keyword] if keyword == "enum" else [node.schema[keyword]]
+            types, pointer = node.schema.get("type"), f"{node.pointer}/{keyword}"
+            values = (self.values.freeze(value, pointer) for value in listed)
+            kept = frozenset(value for value in values if has_type(value, types))
+            self._sets[node] = self.formulas.atom(ValueIn(kept)) if kept else FALSE
+        return self._sets[node]
 
     def child(self, node: Node, *path: str | int) -> Formula:
         """The goal of the subschema at `path`."""
@@ -106,6 +120,8 @@ class Expander:
         """
         key = (goal, kind)
         if key not in self._expanded:
+            if isinstance(goal, Literal) and goal.positive and self._excludes(goal.atom, kind):
+                return FALSE
             started = frozenset(self._busy)
             try:
                 self._expand_nodes(
@@ -118,7 +134,11 @@ class Expander:
 
     def meaning(self, goal: Formula, kind: Type) -> Formula:
         """What `expand` gave for a subschema that stands in place of the one being expanded."""
-        return goal if isinstance(goal, Truth) else self._expanded[goal, kind]
+        if isinstance(goal, Truth):
+            return goal
+        if isinstance(goal, Literal) and isinstance(goal.atom, ValueIn):
+            return self._literal(goal, kind)
+        return self._expanded[goal, kind]
 
     def _literal(self, literal: Literal, kind: Type) -> Formula:
         if isinstance(literal.atom, ValueIn):
@@ -155,15 +175,19 @@ class Expander:
 
     def _needs(self, goal: Formula, kind: Type) -> list[_Key]:
         node = _node(goal)
-        if type_formula(self.formulas, node.schema.get("type"), kind) is FALSE:
+        if self._excludes(node, kind):
             return []
-        needs: list[_Key] = [
-            (part, kind) for part in self.in_place(node).goals() if not isinstance(part, Truth)
-        ]
+        needs: list[_Key] = [(part, kind) for part in self.in_place(node).goals() if _is_node(part)]
         if kind == "object" and "propertyNames" in node.schema:
             names = self.child(node, "propertyNames")
-            needs += [] if isinstance(names, Truth) else [(names, "string")]
+            needs += [(names, "string")] if _is_node(names) else []
         return needs
+
+    def _excludes(self, atom: Hashable, kind: Type) -> bool:
+        """Whether `type` alone says that no value of this type can be meant."""
+        if not isinstance(atom, Node) or "type" not in atom.schema:
+            return False
+        return type_formula(self.formulas, atom.schema["type"], kind) is FALSE
 
     def in_place(self, node: Node) -> InPlace:
         """The subschemas of a node that are about the same value."""
@@ -189,7 +213,7 @@ class Expander:
 
     def _build(self, goal: Formula, kind: Type) -> Formula:
         node = _node(goal)
-        if type_formula(self.formulas, node.schema.get("type"), kind) is FALSE:
+        if self._excludes(node, kind):
             self._own[node, kind] = FALSE
             return FALSE
         own = self.formulas.and_(assertions(self, node, kind))
@@ -243,6 +267,10 @@ class Expander:
             raise SchemaError(f"not a regular expression: {fault}", pointer) from None
         except UnsupportedFeatureError as fault:
             raise UnsupportedFeatureError("pattern", pointer=pointer, remedy=str(fault)) from None
+
+
+def _is_node(goal: Formula) -> bool:
+    return isinstance(goal, Literal) and isinstance(goal.atom, Node)
 
 
 def _node(goal: Formula) -> Node:

@@ -12,18 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.schema.branches import Branch, item_branches, member_branches
 from minidecoder.schema.counts import Count, Positions, close, count, counts_of, item_goals, member_goals
 from minidecoder.schema.expand import Expander
-from minidecoder.schema.formula import FALSE, TRUE, Formula, Literal
+from minidecoder.schema.formula import FALSE, TRUE, Formula, Literal, Or
 from minidecoder.schema.horn import Clauses, Prover
 from minidecoder.schema.slots import Keyring, Slot
 from minidecoder.schema.values import TYPES, Type
 
 __all__ = ["Inhabited"]
+
+_CHEAPEST_FIRST: Final[tuple[Type, ...]] = ("null", "boolean", "array", "object", "number", "string")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Inhabited:
         self._numbers = numbers
         self._strings = strings
         self._keyring = Keyring(expander.formulas, strings)
+        self._plausible: dict[Formula, bool] = {}
         self._prover: Prover[_Statement] = Prover(self._rules)
 
     def inhabited(self, goal: Formula) -> bool:
@@ -80,6 +83,21 @@ class Inhabited:
     def of_type(self, formula: Formula, kind: Type) -> bool:
         """Whether any value of this type satisfies a formula that was expanded for it."""
         return self._prover.proves(_Typed(kind, formula))
+
+    def plausible(self, goal: Formula) -> bool:
+        """Whether a value may satisfy the goal, as far as can be said without looking into members."""
+        if goal not in self._plausible:
+            self._plausible[goal] = any(self._plausible_type(goal, kind) for kind in _CHEAPEST_FIRST)
+        return self._plausible[goal]
+
+    def _plausible_type(self, goal: Formula, kind: Type) -> bool:
+        formula = self._expander.expand(goal, kind)
+        return formula is not FALSE and (kind not in ("number", "string") or self._leaf(formula, kind))
+
+    def _leaf(self, formula: Formula, kind: Type) -> bool:
+        if formula is TRUE or formula is FALSE:
+            return formula is TRUE
+        return self._numbers(formula) if kind == "number" else self._strings(formula, 1) > 0
 
     # -- rules ----------------------------------------------------------------------------------------
 
@@ -99,11 +117,11 @@ class Inhabited:
     def _typed(self, kind: Type, formula: Formula) -> Clauses[_Statement]:
         if formula is TRUE or formula is FALSE:
             return formula is TRUE
+        if isinstance(formula, Or) and kind in ("array", "object"):
+            return [(_Typed(kind, part),) for part in formula.parts]
         match kind:
-            case "number":
-                return self._numbers(formula)
-            case "string":
-                return self._strings(formula, 1) > 0
+            case "number" | "string":
+                return self._leaf(formula, kind)
             case "array":
                 return self._array(formula)
             case "object":
@@ -115,7 +133,7 @@ class Inhabited:
             return True
         clauses: list[tuple[_Statement, ...]] = []
         settled = all(atom.keys == Positions(0, None) for atom in counts_of(formula))
-        for branch in item_branches(self._formulas, formula):
+        for branch in item_branches(self._formulas, formula, self.plausible):
             if settled:
                 further = self._repeated(formula, branch, item_goals(formula), None, lambda _: True)
                 clauses += [(_Goal(branch.goal), _Typed("array", further))] if further else []
@@ -135,11 +153,14 @@ class Inhabited:
             return True
         if not state.slots:
             return False
+        if isinstance(state.formula, Or):
+            return [(_Members(part, state.slots, state.used),) for part in state.formula.parts]
         slot = state.slots[0]
         clauses: list[tuple[_Statement, ...]] = []
         helped = {atom.keys for atom in counts_of(state.formula) if atom.lo > 0}
         if slot.sets & helped:
-            for branch in member_branches(self._formulas, state.formula, slot.sets.__contains__):
+            has_key = slot.sets.__contains__
+            for branch in member_branches(self._formulas, state.formula, has_key, self.plausible):
                 clauses += self._another(state, slot, branch)
         return [*clauses, (_Members(state.formula, state.slots[1:], 0),)]
 

@@ -16,8 +16,9 @@ from typing import Any, Final, NoReturn
 from minidecoder.errors import SchemaError
 from minidecoder.schema.values import exact, json_type
 
-__all__ = ["MAX_DEPTH", "escape", "load_json", "load_schema"]
+__all__ = ["MAX_DEPTH", "MAX_VALUES", "escape", "load_json", "load_schema"]
 
+MAX_VALUES: Final = 1_000_000  # some 10 MB of text
 MAX_DEPTH: Final = 500  # objects and lists inside each other: some 250 levels of `properties`
 
 
@@ -56,10 +57,13 @@ def escape(token: str | int) -> str:
 
 def _copied(data: Any, where: str) -> Any:
     top: list[Any] = [None]
+    made = 0  # subtle: a Python dict may hold another one many times, which no text could
     todo: list[tuple[Any, Any, Any, str, int]] = [(data, top, 0, where, 0)]
     while todo:
         item, target, key, pointer, depth = todo.pop()
-        kind = json_type(item, pointer)
+        kind, made = json_type(item, pointer), made + 1
+        if made > MAX_VALUES:
+            raise SchemaError(f"the schema has more than {MAX_VALUES:,} values", where)
         if depth > MAX_DEPTH:
             raise SchemaError(f"the schema is nested deeper than {MAX_DEPTH} levels", pointer[:200])
         if kind == "number":

@@ -184,9 +184,10 @@ def _lengths_at(table: NDArray[np.int32], start: int) -> list[tuple[int, int | N
     shortest: dict[int, int] = {start: 0} if start else {}
     order = list(shortest)
     for state in order:  # grows while it is read: breadth-first
-        for target in after[state] - shortest.keys():
-            shortest[target] = shortest[state] + 1
-            order.append(target)
+        for target in after[state]:
+            if target not in shortest:
+                shortest[target] = shortest[state] + 1
+                order.append(target)
     waiting = dict.fromkeys(order, 0)
     for state in order:
         for target in after[state]:

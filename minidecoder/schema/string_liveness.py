@@ -29,10 +29,12 @@ _Flags = NDArray[np.bool_]
 
 
 def live_counts(table: NDArray[np.int32], ends: Sequence[Lengths], limits: Limits) -> tuple[Lengths, ...]:
-    """For each state the counts at which some continuation ends well. `table`: int32 (Q+1, K), row 0 DEAD."""
+    """For each state the counts at which some continuation ends well.
+
+    `table`: int32 (Q+1, K), row 0 DEAD; from every other state some text leads to one with an end.
+    """
     if all(end in (NONE, ALL) for end in ends):
-        reach = _reaching(table, np.array([end == ALL for end in ends]))
-        return tuple(ALL if flag else NONE for flag in reach.tolist())
+        return (NONE, *[ALL] * (len(ends) - 1))
     changes: list[tuple[int, _Flags]] = []  # (first count of a stretch, the states that are live in it)
     for count, live in _downwards(table, ends, limits):
         if changes and np.array_equal(changes[-1][1], live):

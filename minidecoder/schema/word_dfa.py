@@ -1,13 +1,15 @@
 """A set of words to its smallest automaton, without subset construction: an enum of 10,000 takes moments.
 
-The words are put into a tree; then, from its leaves up, nodes with equal continuations become one (Daciuk
-and others, 2000, do the same word by word). Left out: the merging of characters that no state tells apart.
+In sorted order a word leaves a branch of the tree of words for good where it differs from the word before:
+that branch is complete, and from its end up each node is replaced by an equal one met earlier (Daciuk and
+others, 2000). Left out: the merging of characters that no state tells apart.
 Cost: linear in the characters, and states times distinct characters for the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 
@@ -22,60 +24,66 @@ __all__ = ["word_dfa"]
 def word_dfa(words: Iterable[str], limits: Limits | None = None) -> DFA:
     """The smallest DFA of a finite set of words; one with a lone surrogate is no text and left out."""
     limits = limits or Limits()
-    nodes, is_end = _tree(words, limits)
-    merged, root = _merged(nodes, is_end)
-    letters = sorted({char for children, _ in merged for char, _ in children})
-    limits.check_cells(len(merged), len(letters))
+    nodes = _nodes(sorted(word for word in words if _is_text(word)), limits)
+    letters = sorted({char for children, _ in nodes for char, _ in children})
+    limits.check_cells(len(nodes), len(letters))
     column = {char: k for k, char in enumerate(letters)}
-    order = _breadth_first(merged, root)
+    order = _breadth_first(nodes)
     number = {node: state for state, node in enumerate(order, start=1)}
     table = np.zeros((len(order) + 1, len(letters)), dtype=np.int32)
-    for node in order:
-        for char, target in merged[node][0]:
-            table[number[node], column[char]] = number[target]
-    accepting = np.array([False, *(merged[node][1] for node in order)])
+    for state, node in enumerate(order, start=1):
+        for char, target in nodes[node][0]:
+            table[state, column[char]] = number[target]
+    accepting = np.array([False, *(nodes[node][1] for node in order)])
     return DFA(tuple(map(single, letters)), table, accepting, State(1) if order else DEAD)
 
 
-_Node = tuple[tuple[tuple[str, int], ...], bool]  # (character, node)*, whether a word ends here
+_Node: TypeAlias = tuple[tuple[tuple[str, int], ...], bool]  # (character, node)*, whether a word ends here
 
 
-def _tree(words: Iterable[str], limits: Limits) -> tuple[list[dict[str, int]], list[bool]]:
-    """Each node's children, after it; the root is 0."""
-    nodes: list[dict[str, int]] = [{}]
-    is_end = [False]
-    for word in words:
-        if not word.isascii() and any("\ud800" <= char <= "\udfff" for char in word):
-            continue
-        at = 0
-        for char in word:
-            after = nodes[at].get(char)
-            if after is None:
-                after = nodes[at][char] = len(nodes)
-                nodes.append({})
-                is_end.append(False)
-            at = after
-        is_end[at] = True
-        limits.check_nfa_states(len(nodes))
-    return nodes, is_end
+def _is_text(word: str) -> bool:
+    return word.isascii() or not any("\ud800" <= char <= "\udfff" for char in word)
 
 
-def _merged(nodes: Sequence[dict[str, int]], is_end: Sequence[bool]) -> tuple[list[_Node], int]:
-    """The distinct nodes and the number of the root; children stand behind their parents, so from the end."""
+def _nodes(words: Sequence[str], limits: Limits) -> list[_Node]:
+    """The distinct nodes of the tree of sorted words, the root last; equal subtrees are one node."""
     numbers: dict[_Node, int] = {}
-    merged = [0] * len(nodes)
-    for at in range(len(nodes) - 1, -1, -1):
-        children = tuple(sorted((char, merged[child]) for char, child in nodes[at].items()))
-        merged[at] = numbers.setdefault((children, is_end[at]), len(numbers))
-    return list(numbers), merged[0]
+    children: list[list[tuple[str, int]]] = [[]]  # of the nodes along the word before
+    is_end = [False]
+    before = ""
+
+    def close(depth: int) -> None:
+        """What no later word of the order can add to: the nodes below `depth`, from the deepest up."""
+        while len(children) > depth + 1:
+            node = (tuple(children.pop()), is_end.pop())
+            children[-1].append((before[len(children) - 1], numbers.setdefault(node, len(numbers))))
+
+    for word in words:
+        common = _common(before, word)
+        close(common)
+        children += [[] for _ in range(len(word) - common)]
+        is_end += [False] * (len(word) - common)
+        is_end[-1] = True
+        before = word
+        limits.check_states(len(numbers))
+        limits.check_time()
+    close(0)
+    return [*numbers, (tuple(children[0]), is_end[0])]
 
 
-def _breadth_first(merged: Sequence[_Node], root: int) -> list[int]:
-    if not any(merged[root]):
+def _common(a: str, b: str) -> int:
+    """How many characters two words have in common at their beginning."""
+    length = min(len(a), len(b))
+    return next((at for at in range(length) if a[at] != b[at]), length)
+
+
+def _breadth_first(nodes: Sequence[_Node]) -> list[int]:
+    root = len(nodes) - 1
+    if not any(nodes[root]):
         return []
     order, seen = [root], {root}
     for node in order:  # grows while it is read
-        for _, target in merged[node][0]:
+        for _, target in nodes[node][0]:
             if target not in seen:
                 seen.add(target)
                 order.append(target)
