@@ -33,6 +33,8 @@ from minidecoder.errors import (
     VocabularyError,
 )
 from minidecoder.lens.explain import Verdict, explain
+from minidecoder.lens.explain_step import explain_step
+from minidecoder.lens.nearest import nearest_allowed
 from minidecoder.lens.trace import Trace
 from minidecoder.structured import StructuredOutputs, from_response_format
 from minidecoder.tokens.vocabulary import Vocabulary
@@ -72,8 +74,10 @@ __all__ = [
     "compile_json_schema",
     "compile_regex",
     "explain",
+    "explain_step",
     "from_response_format",
     "generate",
     "generate_many",
+    "nearest_allowed",
     "stream",
 ]

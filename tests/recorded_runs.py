@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import minidecoder as md
 from minidecoder.lens.trace import Trace
+from minidecoder.models.ngram import longest_match
 from minidecoder.models.toy import TableModel
 
 PRICE = r"[0-9]+\.[0-9]{2}"
@@ -16,6 +17,17 @@ EMOJI = "(ok|é|😀)!+"
 EMOJI_TOKENS = ["</s>", b"\xf0\x9f", b"\x98", b"\x98\x80", b"\x80", "ok", "!", "é", b"\xc3", b"\xf0", "😀"]
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 HOSTILE_TOKENS = ["</s>", HOSTILE, "<b>&amp;", '"\\N`$x$', "${7*7}", "x"]
+
+JSON_GRAMMAR = r"""
+root ::= ws value ws
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (member (ws "," ws member)*)? ws "}"
+member ::= string ws ":" ws value
+array ::= "[" ws (value (ws "," ws value)*)? ws "]"
+string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+number ::= "-"? ("0" | [1-9] [0-9]*) ("." [0-9]+)? ([eE] [+-]? [0-9]+)?
+ws ::= [ \t\n\r]*
+"""
 
 
 def scripted(
@@ -65,3 +77,17 @@ def hostile() -> Trace:
 def free() -> Trace:
     """No constraint at all, cut off by the limit."""
     return scripted(None, PRICE_TOKENS, [2, 4, 6])
+
+
+def nested() -> Trace:
+    """`[[1,"é"],true]` under the grammar of JSON: a run with a stack, and no machine to draw."""
+    text = '[[1,"é"],true]'
+    tokens = ["</s>", "[", "]", "],", ",", '"', "1", "true", "é", "{", "}", ":", *map(chr, range(97, 123))]
+    vocabulary = md.Vocabulary.from_tokens(tokens, eos="</s>")
+    wanted = [*longest_match(text, vocabulary), 0]
+    rows = {
+        tuple(wanted[:k]): [3.0 * (i == token) + i % 3 for i in range(len(tokens))]
+        for k, token in enumerate(wanted)
+    }
+    constraint = md.compile_grammar(JSON_GRAMMAR, vocabulary)
+    return md.generate(TableModel(len(tokens), rows), [], constraint=constraint, max_tokens=len(wanted)).trace

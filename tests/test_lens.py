@@ -91,14 +91,16 @@ def test_lists_in_lists_in_lists_are_refused(start: str, depth: int) -> None:
     + [("token_id", "NaN"), ("token_id", "1e5")],
 )
 def test_a_number_that_is_none_is_refused(trace: md.Trace, field: str, number: str) -> None:
-    damaged = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{number}', trace.to_json())
+    damaged = re.sub(rf'("{field}":\[?)[0-9.]+', rf"\g<1>{number}", trace.to_json())
+    assert damaged != trace.to_json()
     with pytest.raises(md.UsageError):
         md.Trace.from_json(damaged)
 
 
 @pytest.mark.parametrize(("field", "digits"), [("probability", 400), ("logit", 400), ("token_id", 5000)])
 def test_a_number_of_too_many_digits_is_refused(trace: md.Trace, field: str, digits: int) -> None:
-    damaged = re.sub(rf'"{field}":[0-9.]+', f'"{field}":{"9" * digits}', trace.to_json())
+    damaged = re.sub(rf'("{field}":\[?)[0-9.]+', rf"\g<1>{'9' * digits}", trace.to_json())
+    assert damaged != trace.to_json()
     with pytest.raises(md.UsageError):
         md.Trace.from_json(damaged)
 
@@ -121,12 +123,12 @@ def test_candidates_show_the_probabilities_before_and_after_the_mask(trace: md.T
     step = trace.steps[2]
     assert step.favourite == 5
     assert step.favourite_blocked
-    assert sum(c.before for c in step.candidates) == pytest.approx(1)
-    assert sum(c.after for c in step.candidates) == pytest.approx(1)
-    assert step.feasible_mass == pytest.approx(sum(c.before for c in step.candidates if c.allowed))
+    assert sum(c.before for c in step.candidates) == pytest.approx(1, rel=1e-3)
+    assert sum(c.after for c in step.candidates) == pytest.approx(1, rel=1e-3)
+    assert step.feasible_mass == pytest.approx(sum(c.before for c in step.candidates if c.allowed), rel=1e-3)
     for candidate in step.candidates:
         expected = candidate.before / step.feasible_mass if candidate.allowed else 0.0
-        assert candidate.after == pytest.approx(expected)
+        assert candidate.after == pytest.approx(expected, rel=1e-3)
     fifty = next(c for c in step.candidates if c.label == "50")
     assert [move.state for move in fifty.path] == ["s4", "dead"]
     assert fifty.why == "`50` dies at byte 2 of 2: `5` moves s3 → s4, where only the end may follow."
@@ -204,8 +206,7 @@ def test_the_sentences_of_the_price_machine(price: md.Constraint) -> None:
     assert explain(matcher, 1).kind is Kind.ONLY_EOS_LEFT
     matcher.accept_token(0)
     assert explain(matcher, 1).kind is Kind.TERMINATED
-    with pytest.raises(md.UsageError):
-        explain(price.matcher(), 99)
+    assert explain(price.matcher(), 99).kind is Kind.NOT_A_TOKEN
 
 
 def test_a_completion_is_as_short_as_can_be_and_readable() -> None:

@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
 from minidecoder import __version__
-from minidecoder.cli import bench, demo, doctor, model
+from minidecoder.cli import bench, compare, conformance, demo, doctor, model
 from minidecoder.errors import MiniDecoderError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, bench, doctor, model)
+COMMANDS = (demo, compare, bench, conformance, doctor, model)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -99,9 +99,9 @@ class Draw:
 
     def cut_by(self, token_id: int) -> str | None:
         """The step that took the token out; None where it stayed in, or the model itself gave -inf."""
-        if np.isneginf(self.before[token_id]):
+        if self.before[token_id] == -np.inf:
             return None
-        return next((name for name, row in self.stages if np.isneginf(row[token_id])), None)
+        return next((name for name, row in self.stages if row[token_id] == -np.inf), None)
 
     def row_before(self, name: str) -> Row:
         """The row that the step was given. `UsageError` for a step that did not run."""
