@@ -26,7 +26,6 @@ from minidecoder.decoding.sampling import GREEDY, Sampling
 from minidecoder.errors import GenerationInterrupted
 from minidecoder.lens.measures import Measures, measure
 from minidecoder.lens.trace import Trace, TraceRecorder
-from minidecoder.models.causal_lm import require
 from minidecoder.tokens.checks import check_type, listed
 from minidecoder.tokens.vocabulary import Vocabulary
 
@@ -200,6 +199,8 @@ def generate_many(
 
 
 def _with_bar(items: list[Any]) -> Iterable[Any]:
+    from minidecoder.models.causal_lm import require
+
     bar: Iterable[Any] = require("tqdm").tqdm(items, unit="prompt")
     return bar
 

@@ -15,23 +15,23 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from minidecoder.decoding.constraint import Constraint, compiled_once
 from minidecoder.errors import UsageError
-from minidecoder.grammar.compiler import compile_pushdown
-from minidecoder.grammar.json_text import Escapes, Whitespace, json_grammar
 from minidecoder.grammar.stacks import MAX_DEPTH
 from minidecoder.regex.compiler import Dialect, Match, compile_dfa
 from minidecoder.regex.dfa import DFA
 from minidecoder.regex.limits import MAX_STATES, TIMEOUT_S, Limits
 from minidecoder.regex.literals import dfa_of_texts
 from minidecoder.regex.utf8 import lower_to_bytes
-from minidecoder.schema.compiler import compile_schema
-from minidecoder.schema.parse import load_schema
 from minidecoder.tokens.checks import check_type, listed, real_number, utf8_bytes, whole_number
 from minidecoder.tokens.token_index import build_index
 from minidecoder.tokens.vocabulary import Vocabulary
+
+# Grammars and schemas are imported where they are compiled: `import minidecoder` is to stay quick.
+if TYPE_CHECKING:
+    from minidecoder.grammar.json_text import Escapes, Whitespace
 
 __all__ = [
     "compile_choice",
@@ -104,6 +104,8 @@ def compile_grammar(
     Raises `GrammarSyntaxError` with line and column, `UnsatisfiableConstraintError` where the rules or the
     vocabulary allow no text, `UnsupportedFeatureError`, `ConstraintTooLargeError`.
     """
+    from minidecoder.grammar.compiler import compile_pushdown
+
     check_type(text, str, "the grammar")
     check_type(root, str, "root")
     limits, depth = _limits(vocabulary, max_states, timeout_s), _depth(max_depth)
@@ -131,6 +133,8 @@ def compile_json(
 
     What the standard leaves open is listed in `grammar.json_text`. Errors: those of `compile_grammar`.
     """
+    from minidecoder.grammar.json_text import json_grammar
+
     text = json_grammar(whitespace, escapes, "object" if object_only else "value")
     return compile_grammar(text, vocabulary, max_depth=max_depth, max_states=max_states, timeout_s=timeout_s)
 
@@ -158,6 +162,9 @@ def compile_json_schema(
     Raises besides `SchemaError` with a pointer, `UnsatisfiableConstraintError` where no value satisfies the
     schema, and `ConstraintTooLargeError`, which a part that is met late may also raise in mid-text.
     """
+    from minidecoder.schema.compiler import compile_schema
+    from minidecoder.schema.parse import load_schema
+
     limits, depth = _limits(vocabulary, max_states, timeout_s), _depth(max_depth)
     data = load_schema(schema)
     others = {uri: load_schema(document, uri) for uri, document in (resources or {}).items()}
