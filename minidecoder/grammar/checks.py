@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from minidecoder.errors import UnsatisfiableConstraintError
-from minidecoder.grammar.fixpoint import Answer, nullable, productive
+from minidecoder.grammar.fixpoint import Answer, nullable
 from minidecoder.grammar.prune import reachable
 from minidecoder.grammar.rules import CharClass, Expr, Grammar, Repeat, bottom_up
 
@@ -23,9 +23,11 @@ __all__ = ["remarks"]
 _PLAIN_CLASS: Final = re.compile(r"\[([A-Za-z0-9_-]+)\]")
 
 
-def remarks(grammar: Grammar) -> list[tuple[int, int, str]]:
-    """(line, column, sentence) each; `UnsatisfiableConstraintError` if the root matches no text."""
-    alive = productive(grammar.rules)
+def remarks(grammar: Grammar, alive: Answer) -> list[tuple[int, int, str]]:
+    """(line, column, sentence) each; `alive` is what `productive` says of the rules.
+
+    Raises `UnsatisfiableConstraintError` if the root matches no text.
+    """
     root = grammar.rules[grammar.root]
     if not alive.rules[grammar.root]:
         raise UnsatisfiableConstraintError(

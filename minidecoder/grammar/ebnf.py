@@ -68,7 +68,8 @@ class _Group:
 
     def close(self, place: int) -> Expr:
         self.end_option(place)
-        return self.options[0] if len(self.options) == 1 else Choice(tuple(self.options), self.place)
+        first = self.options[0]
+        return first if len(self.options) == 1 else Choice(tuple(self.options), first.place)
 
 
 class _Parser:

@@ -30,7 +30,7 @@ from minidecoder.regex.limits import Limits
 
 __all__ = ["Piece", "Rewriting", "choice", "sequence"]
 
-_MOST_PARTS: Final = 1_000_000  # that rewriting may write; the engine has limits of its own
+_MOST_PARTS: Final = 300_000  # that rewriting may write; the engine has limits of its own
 
 _Rest: TypeAlias = "tuple[Expr, _Rest] | None"  # what follows, the next part first; shared between pieces
 
@@ -47,7 +47,6 @@ class Rewriting:
 
     def __init__(self, grammar: Grammar, limits: Limits) -> None:
         self.rules = list(grammar.rules)
-        self.root = grammar.root
         self.limits = limits
         answer = nullable(grammar.rules)
         self._nullable = list(answer.rules)
@@ -167,13 +166,14 @@ class Rewriting:
             rule = self.unfinished.pop()
             self.set_body(self.companion(rule), self.nonempty(self.rules[rule].body))
 
-    def tidy_repeats(self) -> None:
-        """Let no repetition count copies of the empty text."""
+    def tidy_repeats(self) -> bool:
+        """Let no repetition count copies of the empty text; whether one did."""
         done: dict[Expr, Expr] = {}
         for index in range(len(self.rules)):
             for node in bottom_up(self.rules[index].body, done):
                 done[node] = self._tidy(with_children(node, done))
             self.set_body(index, done[self.rules[index].body])
+        return any(old is not new for old, new in done.items())
 
     def _tidy(self, node: Expr) -> Expr:
         match node:

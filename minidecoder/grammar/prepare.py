@@ -11,8 +11,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from minidecoder.grammar.checks import remarks
+from minidecoder.grammar.circles import Circle, circles
 from minidecoder.grammar.ebnf import parse_grammar
-from minidecoder.grammar.left_recursion import circles, solve
+from minidecoder.grammar.fixpoint import productive
+from minidecoder.grammar.left_recursion import solve
 from minidecoder.grammar.nonempty import Rewriting
 from minidecoder.grammar.prune import prune
 from minidecoder.grammar.rules import Grammar
@@ -34,23 +36,28 @@ def read_grammar(text: str, root: str = "root", limits: Limits | None = None) ->
 def prepare(grammar: Grammar, limits: Limits | None = None) -> Grammar:
     """The same language, in the form that this module promises."""
     limits = limits or Limits()
-    notes = remarks(grammar)
+    alive = productive(grammar.rules)
+    notes = remarks(grammar, alive)
     limits.check_time()
-    rewriting = Rewriting(prune(grammar), limits)
+    pruned = prune(grammar, alive)
+    rewriting = Rewriting(pruned, limits)
     found = circles(rewriting)
-    rewriting.tidy_repeats()
+    changed = rewriting.tidy_repeats()
     for circle in found:
         notes.append(_note(rewriting, circle))
         solve(rewriting, circle)
     rewriting.finish_companions()
     limits.check_time()
-    done = prune(replace(grammar, rules=tuple(rewriting.rules), root=rewriting.root))
+    done = pruned
+    if changed or found:
+        rewritten = replace(pruned, rules=tuple(rewriting.rules))
+        done = prune(rewritten, productive(rewritten.rules))
     in_order = (f"line {line}, column {column}: {text}" for line, column, text in sorted(notes))
     return replace(done, notes=tuple(in_order))
 
 
-def _note(rewriting: Rewriting, circle: list[int]) -> tuple[int, int, str]:
-    first, *others = (rewriting.rules[index] for index in circle)
+def _note(rewriting: Rewriting, circle: Circle) -> tuple[int, int, str]:
+    first, *others = (rewriting.rules[index] for index in circle.rules)
     through = f", through {', '.join(rule.name for rule in others)}" if others else ""
     text = f"rule {first.name!r} begins with itself{through}; rewritten, the language is the same"
     return first.line, first.column, text

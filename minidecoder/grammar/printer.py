@@ -22,9 +22,10 @@ _NAMED: Final = {"\n": "\\n", "\r": "\\r", "\t": "\\t", "\\": "\\\\"}
 
 
 def to_gbnf(grammar: Grammar) -> str:
-    """One line for each rule, in their order."""
+    """One line for each rule, in the order of the author's text."""
     names = [rule.name for rule in grammar.rules]
-    return "".join(f"{rule.name} ::= {expr_text(rule.body, names)}\n" for rule in grammar.rules)
+    ordered = sorted(grammar.rules, key=lambda rule: (rule.line, rule.column))
+    return "".join(f"{rule.name} ::= {expr_text(rule.body, names)}\n" for rule in ordered)
 
 
 def expr_text(expr: Expr, names: SequenceOf[str]) -> str:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from minidecoder.grammar.fixpoint import productive
+from minidecoder.grammar.fixpoint import Answer
 from minidecoder.grammar.rules import (
     Choice,
     Expr,
@@ -28,9 +28,11 @@ from minidecoder.grammar.rules import (
 __all__ = ["prune", "reachable"]
 
 
-def prune(grammar: Grammar) -> Grammar:
-    """The part of a grammar that matters, in the order of its text; its root must match something."""
-    alive = productive(grammar.rules)
+def prune(grammar: Grammar, alive: Answer) -> Grammar:
+    """The part of a grammar that matters, in the order of its text.
+
+    `alive` is what `productive` says of its rules, and it must say yes to the root.
+    """
     bodies: dict[Expr, Expr] = {}
     rules = tuple(
         replace(rule, body=_pruned(rule.body, alive.nodes, bodies)) if is_alive else rule

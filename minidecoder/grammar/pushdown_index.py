@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
 from minidecoder.grammar.pushdown import PushdownAutomaton
-from minidecoder.grammar.relative import RelativeSweeps
+from minidecoder.grammar.relative import RelativeSweeps, Swept
+from minidecoder.grammar.stacks import Frame, Stacks
 from minidecoder.tokens.bitmask import Bitmask, allocate, unpack
+from minidecoder.tokens.sweep import Starts
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["PushdownIndex", "TokenSplit"]
@@ -51,16 +53,21 @@ class PushdownIndex:
         """int32 (ceil(V/32),), a fresh row: the tokens that may be drawn in `state`, EOS left out."""
         row = allocate(len(self.vocabulary))
         with self.automaton.stacks.lock:
-            pending = [(frame[2], self.sweeps.inside(frame)) for frame in self.automaton.at(state).canonical]
-            seen = set()
-            for below, swept in pending:  # grows while it is read
-                if swept.allowed is not None:
-                    row |= swept.allowed
-                for frame in below if len(swept.returns) else ():
-                    key = (frame, swept.returns.tobytes())
-                    if key not in seen:
-                        seen.add(key)
-                        pending.append((frame[2], self.sweeps.after_return(frame, swept.returns)))
+            # (stacks to which the token has returned, the nodes at which it has)
+            pending: list[tuple[Stacks, Starts]] = []
+            for frame in self.automaton.at(state).canonical:
+                swept = self.sweeps.inside(frame)
+                _add(row, swept, frame[2], pending)
+            seen = set[tuple[Frame, Starts]]()
+            for stacks, starts in pending:  # grows while it is read
+                for frame in stacks:
+                    if (frame, starts) in seen:
+                        continue
+                    seen.add((frame, starts))
+                    swept, at_once = self.sweeps.after_return(frame, starts)
+                    _add(row, swept, frame[2], pending)
+                    if at_once:
+                        pending.append((frame[2], starts))
         return row
 
     def allowed(self, state: State) -> NDArray[np.bool_]:
@@ -84,7 +91,8 @@ class PushdownIndex:
             for frame in self.automaton.at(state).canonical:
                 swept = self.sweeps.inside(frame)
                 allowed |= 0 if swept.allowed is None else swept.allowed
-                below_return[swept.returns] = True
+                if swept.returns is not None:
+                    below_return[swept.returns.nodes] = True
         returns = below_return.copy()
         below_return[:] = False
         for low, high in zip(trie.level[1:], trie.level[2:], strict=False):
@@ -92,3 +100,10 @@ class PushdownIndex:
             below_return[low:high] = below_return[parents] | returns[parents]
         decided = unpack(allowed, len(self.vocabulary))
         return TokenSplit(decided, below_return[trie.node_of_token] & ~decided)
+
+
+def _add(row: Bitmask, swept: Swept, below: Stacks, pending: list[tuple[Stacks, Starts]]) -> None:
+    if swept.allowed is not None:
+        row |= swept.allowed
+    if swept.returns is not None:
+        pending.append((below, swept.returns))

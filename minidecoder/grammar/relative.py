@@ -14,7 +14,6 @@ operations per level of the trie, and one row of 256 moves for each set of stack
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import Final
 
@@ -26,14 +25,14 @@ from minidecoder.grammar.rule_machines import Local
 from minidecoder.grammar.stacks import Frame, StackMachine, Stacks
 from minidecoder.tokens.bitmask import Bitmask, pack
 from minidecoder.tokens.cache import ByteLimitedCache
-from minidecoder.tokens.sweep import States, sweep, tokens_reached
+from minidecoder.tokens.sweep import Starts, States, sweep, tokens_reached
 from minidecoder.tokens.trie import Trie
 
 __all__ = ["RelativeSweeps", "Swept"]
 
 _MOST_ROWS: Final = 32_000  # 1 KB each; past this the table is begun anew
 _CACHE_BYTES: Final = 64_000_000
-_FULL: Final = (1 << 256) - 1
+_UNKNOWN: Final = -1  # a move that no sweep has met so far
 
 Nodes = NDArray[np.intp]
 
@@ -41,15 +40,15 @@ Nodes = NDArray[np.intp]
 @dataclass(frozen=True, eq=False)
 class Swept:
     """`allowed`: the tokens that end inside the frame or exactly where it returns, None where there are
-    none; `returns`: the nodes at which it returns, ascending."""
+    none; `returns`: the nodes at which it returns, None where it does not."""
 
     allowed: Bitmask | None
-    returns: Nodes
+    returns: Starts | None
 
     @property
     def nbytes(self) -> int:
-        """Bytes of both arrays."""
-        return 200 + self.returns.nbytes + (0 if self.allowed is None else self.allowed.nbytes)
+        """Bytes of the row."""
+        return 200 + (0 if self.allowed is None else self.allowed.nbytes)
 
 
 class RelativeSweeps:
@@ -58,18 +57,20 @@ class RelativeSweeps:
     def __init__(self, machine: StackMachine, trie: Trie) -> None:
         self.machine = machine
         self.trie = trie
-        self._swept: ByteLimitedCache[tuple[int, bytes], Swept] = ByteLimitedCache(
+        self._swept: ByteLimitedCache[tuple[int, Starts | None], Swept] = ByteLimitedCache(
             _CACHE_BYTES, lambda swept: swept.nbytes
         )
-        self._bits_of_local: dict[Local, list[tuple[Local, int]]] = {}
+        self._starts: ByteLimitedCache[bytes, Starts] = ByteLimitedCache(
+            _CACHE_BYTES, lambda starts: 2 * starts.nbytes
+        )
+        self._targets: dict[Local, Nodes] = {}
         self._forget_rows()
 
     def _forget_rows(self) -> None:
         self._number: dict[Stacks, int] = {self.machine.dead: 0}
         self._sets: list[Stacks] = [self.machine.dead]
         self._rows = np.zeros((64, 256), dtype=np.intp)
-        self._has_row = np.zeros(64, dtype=np.bool_)
-        self._has_row[0] = True
+        self._rows[1:] = _UNKNOWN
         self._ends = np.zeros(64, dtype=np.bool_)
 
     @property
@@ -82,33 +83,36 @@ class RelativeSweeps:
         bare = self.machine.make([(frame[0], frame[1], self.machine.bottom)], ends=False)
         return self._sweep(bare, None)
 
-    def after_return(self, frame: Frame, entries: Nodes) -> Swept:
-        """What tokens do that return to `frame` at the nodes `entries`, and go on from there."""
+    def after_return(self, frame: Frame, starts: Starts) -> tuple[Swept, bool]:
+        """What tokens do that return to `frame` at the nodes `starts`, and go on from there; and whether
+        they may return from it at once."""
         local, times, _ = frame
         closed = self.machine.close([self.machine.returned(local, times, self.machine.bottom)]).canonical
-        swept = self._sweep(closed, entries)
-        if not closed.ends:
-            return swept
-        return Swept(swept.allowed, np.union1d(entries, swept.returns))  # it may return at once
+        return self._sweep(closed, starts), closed.ends
 
-    def _sweep(self, stacks: Stacks, entries: Nodes | None) -> Swept:
-        key = (stacks.number, b"" if entries is None else entries.tobytes())
-        return self._swept.get(key, lambda: self._make(stacks, entries))
+    def _sweep(self, stacks: Stacks, starts: Starts | None) -> Swept:
+        return self._swept.get((stacks.number, starts), lambda: self._make(stacks, starts))
 
-    def _make(self, stacks: Stacks, entries: Nodes | None) -> Swept:
+    def _make(self, stacks: Stacks, starts: Starts | None) -> Swept:
         if len(self._sets) > _MOST_ROWS:
             self._forget_rows()
             self._swept.clear()
-        levels = list(sweep(self.trie, State(self._index(stacks)), self._step, entries))
+        state = State(self._index(stacks))
+        levels = list(starts.sweep(state, self._step) if starts else sweep(self.trie, state, self._step))
+        if not levels:
+            return Swept(None, None)
         alive = np.ones(len(self._sets), dtype=np.bool_)
         alive[0] = False
-        allowed = pack(tokens_reached(self.trie, levels, alive)) if levels else None
-        returns = [np.zeros(0, dtype=np.intp)]
+        allowed = pack(tokens_reached(self.trie, levels, alive))
+        returns = []
         for nodes, states in levels:
-            ends = self._ends.take(states)
-            found = np.flatnonzero(ends)
-            returns.append(found + nodes.start if isinstance(nodes, slice) else nodes[found])
-        return Swept(allowed, np.concatenate(returns))
+            found = self._ends.take(states).nonzero()[0]
+            if len(found):
+                returns.append(found + nodes.start if isinstance(nodes, slice) else nodes[found])
+        return Swept(allowed, self._starts_at(_distinct(np.concatenate(returns))) if returns else None)
+
+    def _starts_at(self, nodes: Nodes) -> Starts:
+        return self._starts.get(nodes.tobytes(), lambda: Starts(self.trie, nodes))
 
     # -- the table of moves ---------------------------------------------------------------------
 
@@ -118,49 +122,47 @@ class RelativeSweeps:
             number = self._number[stacks] = len(self._sets)
             self._sets.append(stacks)
             if number == len(self._rows):
-                self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-                self._has_row = np.concatenate([self._has_row, np.zeros_like(self._has_row)])
+                self._rows = np.concatenate([self._rows, np.full_like(self._rows, _UNKNOWN)])
                 self._ends = np.concatenate([self._ends, np.zeros_like(self._ends)])
             self._ends[number] = stacks.ends
+            if not stacks.frames:
+                self._rows[number] = 0
         return number
 
     def _step(self, states: States, bytes_: NDArray[np.uint8]) -> States:
-        missing = states[~self._has_row.take(states)]
-        if len(missing):
-            for state in np.unique(missing).tolist():
-                self._fill_row(state)
-        return np.asarray(self._rows.ravel().take(states * 256 + bytes_, mode="clip"), dtype=np.intp)
+        cells = states * 256 + bytes_
+        after = self._rows.ravel().take(cells, mode="clip")
+        unknown = (after == _UNKNOWN).nonzero()[0]
+        if len(unknown):
+            for cell in _distinct(cells[unknown]).tolist():
+                if self._rows[cell >> 8, cell & 255] == _UNKNOWN:
+                    self._fill(cell >> 8, cell & 255)
+            after = self._rows.ravel().take(cells, mode="clip")
+        return np.asarray(after, dtype=np.intp)
 
-    def _fill_row(self, state: int) -> None:
-        """All 256 moves of one set, one closure for each group of bytes that no frame tells apart."""
-        stacks = self._sets[state]
-        groups: dict[tuple[Frame, ...], int] = {(): _FULL}  # the frames after a byte → the bytes, as bits
-        for local, times, below in stacks:
-            split: dict[tuple[Frame, ...], int] = defaultdict(int)
-            for moved, bits in groups.items():
-                for target, its_bits in self._moves_of(local):
-                    if both := bits & its_bits:
-                        after = self.machine.machines.moved(times, target) if target else None
-                        split[moved if after is None else (*moved, (target, after, below))] |= both
-            groups = split
-        row = np.zeros(256, dtype=np.intp)
-        for moved, bits in groups.items():
-            if moved:
-                row[_bytes_in(bits)] = self._index(self.machine.close(moved).canonical)
-        self._rows[state] = row
-        self._has_row[state] = True
+    def _fill(self, state: int, byte: int) -> None:
+        """One move of a set, and those of all bytes that no frame of it tells from this one."""
+        moved = []
+        same = np.ones(256, dtype=np.bool_)
+        for local, times, below in self._sets[state]:
+            targets = self._targets_of(local)
+            target = Local(int(targets[byte]))
+            same &= targets == target
+            if target and (after := self.machine.machines.moved(times, target)) is not None:
+                moved.append((target, after, below))
+        self._rows[state, same] = self._index(self.machine.close(moved).canonical) if moved else 0
 
-    def _moves_of(self, local: Local) -> list[tuple[Local, int]]:
-        """(target, the bytes that lead there, as bits) for each target, 0 included."""
-        if local not in self._bits_of_local:
+    def _targets_of(self, local: Local) -> Nodes:
+        """intp (256,): where each byte leads."""
+        if local not in self._targets:
             row, column = self.machine.machines.row[local], self.machine.machines.column[local]
-            bits: dict[Local, int] = defaultdict(int)
-            for byte in range(256):
-                bits[Local(row[column[byte]])] |= 1 << byte
-            self._bits_of_local[local] = list(bits.items())
-        return self._bits_of_local[local]
+            self._targets[local] = np.fromiter(map(row.__getitem__, column), dtype=np.intp, count=256)
+        return self._targets[local]
 
 
-def _bytes_in(bits: int) -> Nodes:
-    packed = np.frombuffer(bits.to_bytes(32, "little"), dtype=np.uint8)
-    return np.flatnonzero(np.unpackbits(packed, bitorder="little"))
+def _distinct(numbers: Nodes) -> Nodes:
+    """Each number once, ascending. Many times faster than `np.unique`, which hashes."""
+    ordered = np.sort(numbers)
+    first = np.ones(len(ordered), dtype=np.bool_)
+    np.not_equal(ordered[1:], ordered[:-1], out=first[1:])
+    return ordered[first]
