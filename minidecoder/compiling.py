@@ -164,9 +164,10 @@ def compile_json_schema(
     """
     from minidecoder.schema.compiler import compile_schema
     from minidecoder.schema.parse import load_schema
+    from minidecoder.schema.pydantic_models import is_model, model_schema
 
     limits, depth = _limits(vocabulary, max_states, timeout_s), _depth(max_depth)
-    data = load_schema(schema)
+    data = load_schema(model_schema(schema) if is_model(schema) else schema)
     others = {uri: load_schema(document, uri) for uri, document in (resources or {}).items()}
 
     def compile_() -> Constraint:
