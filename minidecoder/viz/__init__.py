@@ -1,5 +1,6 @@
 """Pictures of machines, masks and runs: drawn from traces, none re-computes.
 
-`theme` the roles of every picture · `graph` a machine as SVG · `plots` bars before and after the mask
-· `player` a run to step through, as a widget or one HTML file. Their packages are imported when called.
+`theme` the roles of every picture · `graph` machines, moves of tokens and stacks as SVG · `plots` figures of
+masks, sampling orders, spellings and costs · `player` a run to step through, as a widget or one HTML file.
+Their packages are imported when called.
 """

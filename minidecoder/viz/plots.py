@@ -1,30 +1,47 @@
-"""What the mask does to a row of logits, as a plotly figure: bars before and, in front of them, after.
+"""Figures by plotly: what the mask does to a row of logits here, and all the others by their names.
 
-A blocked token is told by a cross, a hatched bar and its colour; EOS by its sign; the title is a
-sentence that states the finding.
+    logits_before_after(step)        bars before and, in front of them, after
+    mask_density(constraint)         token_state_map(constraint)
+    sampling_orders(logits, ...)     segmentation_tree(text, vocabulary)     cost_ladder(seconds)
 
-Left out: a run in motion (`player`). Cost: one figure of at most 2 x `rows` bars; plotly is imported
-when called, which can take seconds the first time.
+A blocked token is told by a cross, a hatched bar and its colour; EOS by its sign; the title is a sentence
+that states the finding. `figure.write_image("a.png")` gives a PNG where kaleido and a Chromium are.
+
+Left out: a run in motion (`player`). Cost: one figure of at most 2 x `rows` bars; plotly is imported when
+called, which can take seconds the first time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from minidecoder.errors import MissingDependencyError, UsageError
+from minidecoder.errors import UsageError
 from minidecoder.lens.trace import Candidate, TraceStep
+from minidecoder.viz.chart import add_note, hatched, lay_out, mono, percent, plotly_objects
+from minidecoder.viz.chart import shown as literal
+from minidecoder.viz.cost_plot import cost_ladder
+from minidecoder.viz.mask_plots import mask_density, token_state_map
+from minidecoder.viz.sampling_plot import sampling_orders
+from minidecoder.viz.segmentation_plot import segmentation_tree
 from minidecoder.viz.theme import MONO, SANS, Palette, ThemeName, palette
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
 
-__all__ = ["logits_before_after", "percent", "top_candidates"]
+__all__ = [
+    "cost_ladder",
+    "finding",
+    "logits_before_after",
+    "mask_density",
+    "percent",
+    "sampling_orders",
+    "segmentation_tree",
+    "token_state_map",
+    "top_candidates",
+]
 
 _ROW_PX: Final = 30
-_LONGEST_LABEL: Final = 22
-_MONO_HTML: Final = MONO.replace("'", "")
 _KEY: Final = "grey: the model's own probability · blue: after the mask · hatched, ✕: blocked"
 
 
@@ -36,18 +53,6 @@ def top_candidates(step: TraceStep, rows: int) -> list[Candidate]:
     ranked = sorted(step.candidates, key=lambda c: (c.token_id != step.token_id, -max(c.before, c.after)))
     kept = {candidate.token_id for candidate in ranked[:rows]}
     return [candidate for candidate in step.candidates if candidate.token_id in kept]
-
-
-def percent(probability: float) -> str:
-    """`31 %`, `0.4 %`, `< 0.1 %`: as exact as a bar needs.
-
-    >>> percent(0.3149), percent(0.004), percent(1e-9), percent(0.0)
-    ('31 %', '0.4 %', '< 0.1 %', '0 %')
-    """
-    if 0 < probability < 0.001:
-        return "< 0.1 %"
-    digits = 1 if 0 < probability < 0.0095 else 0
-    return f"{100 * probability:.{digits}f} %"
 
 
 def logits_before_after(
@@ -68,11 +73,7 @@ def logits_before_after(
         raise UsageError(f"a figure shows one step of a trace, such as run.trace.steps[0], not a {given}")
     if rows < 1:
         raise UsageError(f"rows={rows}: a figure has at least one row")
-    try:
-        import plotly.graph_objects as go
-    except ImportError:
-        raise MissingDependencyError("plotly", "notebooks") from None
-    colours, shown = palette(theme), top_candidates(trace_step, rows)
+    go, colours, shown = plotly_objects(), palette(theme), top_candidates(trace_step, rows)
     figure = go.Figure([_before(go, shown, colours), _after(go, shown, colours), _texts(go, shown, colours)])
     _lay_out(figure, title or finding(trace_step), len(shown), colours)
     figure.update_yaxes(
@@ -80,7 +81,7 @@ def logits_before_after(
         ticktext=[_name(c, c.token_id == trace_step.token_id, colours) for c in shown],
     )
     if vocabulary_size is not None and vocabulary_size > len(shown):
-        _add_footer(figure, f"and {vocabulary_size - len(shown):,} more tokens", colours)
+        add_note(figure, f"and {vocabulary_size - len(shown):,} more tokens", colours)
     return figure
 
 
@@ -94,20 +95,13 @@ def finding(step: TraceStep) -> str:
     favourite = next((c for c in step.candidates if c.token_id == step.favourite), None)
     if favourite is None:
         return kept
-    label = f"<span style='font-family:{_MONO_HTML}'>{_html(_cut(favourite.label))}</span>"
+    label = mono(favourite.label, 16)
     if step.favourite_blocked:
         return f"{kept} and overrules the favourite, {label}"
     return f"{kept}, and the favourite, {label}, is allowed"
 
 
 def _before(go: Any, shown: Sequence[Candidate], colours: Palette) -> Any:
-    hatch = {
-        "shape": ["" if c.allowed else "/" for c in shown],
-        "fgcolor": [colours.dead] * len(shown),
-        "bgcolor": [colours.paper] * len(shown),
-        "size": 7,
-        "solidity": 0.3,
-    }
     return go.Bar(
         name="before the mask",
         orientation="h",
@@ -116,10 +110,10 @@ def _before(go: Any, shown: Sequence[Candidate], colours: Palette) -> Any:
         width=0.74,
         marker={
             "color": colours.resting,
-            "pattern": hatch,
+            "pattern": hatched([not c.allowed for c in shown], colours),
             "line": {"width": [0 if c.allowed else 1.5 for c in shown], "color": colours.dead},
         },
-        customdata=[[_html(c.label), _html(c.why)] for c in shown],
+        customdata=[[literal(c.label, 60), literal(c.why, 200)] for c in shown],
         hovertemplate="%{customdata[0]}: %{x:.1%} before the mask<br>%{customdata[1]}<extra></extra>",
     )
 
@@ -132,7 +126,7 @@ def _after(go: Any, shown: Sequence[Candidate], colours: Palette) -> Any:
         x=[c.after for c in shown],
         width=0.38,
         marker={"color": colours.live},
-        customdata=[[_html(c.label)] for c in shown],
+        customdata=[[literal(c.label, 60)] for c in shown],
         hovertemplate="%{customdata[0]}: %{x:.1%} after the mask<extra></extra>",
     )
 
@@ -156,15 +150,15 @@ def _was_asked(candidate: Candidate) -> bool:
 
 
 def _change(candidate: Candidate, colours: Palette) -> str:
-    before = _html(percent(candidate.before)) if _was_asked(candidate) else "not asked"
-    after = _html(percent(candidate.after)) if candidate.allowed else "✕ blocked"
+    before = literal(percent(candidate.before)) if _was_asked(candidate) else "not asked"
+    after = literal(percent(candidate.after)) if candidate.allowed else "✕ blocked"
     colour = colours.live if candidate.allowed else colours.dead
     return f" {before} → <b style='color:{colour}'>{after}</b>"
 
 
 def _name(candidate: Candidate, drawn: bool, colours: Palette) -> str:
     """A row's label: the token, its cross or EOS colour, and a mark on the one that was drawn."""
-    label = _html(_cut(candidate.label))
+    label = literal(candidate.label)
     if not candidate.allowed:
         return f"<span style='color:{colours.dead}'>✕ <s>{label}</s></span>"
     if drawn:
@@ -172,47 +166,12 @@ def _name(candidate: Candidate, drawn: bool, colours: Palette) -> str:
     return f"<span style='color:{colours.eos}'>{label}</span>" if candidate.kind == "eos" else label
 
 
-def _cut(label: str) -> str:
-    return label if len(label) <= _LONGEST_LABEL else label[: _LONGEST_LABEL - 1] + "…"
-
-
-def _html(text: str) -> str:
-    """`text` as plotly shows it literally: it reads a little HTML, and TeX between dollar signs."""
-    # Few fonts have the EOS sign, and a PNG cannot fall back on the reader's.
-    return escape(text, quote=False).replace("$", "&#36;")
-
-
 def _lay_out(figure: go.Figure, title: str, rows: int, colours: Palette) -> None:
-    figure.update_layout(
-        barmode="overlay",
-        showlegend=False,
-        width=820,
-        height=130 + _ROW_PX * rows,
-        margin={"l": 20, "r": 20, "t": 84, "b": 36},
-        paper_bgcolor=colours.paper,
-        plot_bgcolor=colours.paper,
-        font={"family": SANS, "size": 15, "color": colours.ink},
-        title={
-            "text": title,
-            "x": 0,
-            "xref": "container",
-            "pad": {"l": 20},
-            "font": {"size": 18},
-            "subtitle": {"text": _KEY, "font": {"size": 13, "color": colours.muted}},
-        },
-    )
+    lay_out(figure, title, _KEY, _ROW_PX * rows, colours)
+    figure.update_layout(barmode="overlay")
     longest = max(max(bar.x) for bar in figure.data)
     figure.update_xaxes(visible=False, range=[0, 1.35 * longest])
     figure.update_yaxes(
         automargin=True, ticks="", ticklabelstandoff=8, tickfont={"family": MONO, "size": 15}, zeroline=False
     )
     figure.update_yaxes(showgrid=False, range=[rows - 0.5, -0.5])
-
-
-def _add_footer(figure: go.Figure, text: str, colours: Palette) -> None:
-    figure.add_annotation(
-        text=text,
-        font={"size": 13, "color": colours.muted},
-        **{"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top"},
-        showarrow=False,
-    )
