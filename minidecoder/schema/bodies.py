@@ -21,6 +21,7 @@ from minidecoder.grammar.rule_machines import Body, Counted, Local, Ready, RuleM
 from minidecoder.regex import tree
 from minidecoder.regex.utf8 import lower_to_bytes
 from minidecoder.schema.atoms import IsTrue, StringIn
+from minidecoder.schema.blame import Blamer
 from minidecoder.schema.branches import Branch, item_branches
 from minidecoder.schema.counts import Positions, close, counts_of
 from minidecoder.schema.escapes import Escapes
@@ -102,6 +103,7 @@ class SchemaBodies:
         self.escapes = escapes
         self.whitespace = whitespace
         self.limits = expander.limits
+        self.blame: Blamer | None = None  # which keywords block a token; whoever compiles the schema sets it
         self.machines = RuleMachines(self.write, self.limits)
         self.inhabited = Inhabited(expander, self._any_number, self._how_many_strings)
         self.members = Members(
@@ -213,7 +215,7 @@ class SchemaBodies:
 
     def _object(self, state: ObjectState, first: bool) -> Iterator[tree.Node]:
         """The closing brace, where nothing is missing, and each member that may come next."""
-        if close(state.rest):
+        if self.members.closes(state):
             yield tree.Concat((self._space(), _text("}")))
         before = self._space() if first else self._comma()
         for member in self.members.ways(state):

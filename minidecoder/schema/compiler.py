@@ -14,6 +14,8 @@ from minidecoder.grammar.pushdown import PushdownAutomaton
 from minidecoder.grammar.pushdown_index import PushdownIndex
 from minidecoder.grammar.stacks import MAX_DEPTH
 from minidecoder.regex.limits import Limits
+from minidecoder.schema.ahead import look_ahead
+from minidecoder.schema.blame import Blamer
 from minidecoder.schema.bodies import SchemaBodies, Whitespace
 from minidecoder.schema.escapes import Escapes
 from minidecoder.schema.expand import Expander
@@ -22,7 +24,7 @@ from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["compile_schema"]
 
-_WRITTEN_AHEAD: Final = 300  # rules, of which an unsupported keyword is found before the first token
+_GOALS_AHEAD: Final = 2_000  # whose faults are found before the first token
 
 
 def compile_schema(
@@ -44,16 +46,14 @@ def compile_schema(
     where no instance exists, `ConstraintTooLargeError` past a limit.
     """
     expander = Expander(
-        Schema(schema, resources=resources or {}),
+        Schema(schema, resources or {}, lenient=lenient),
         enforce_formats=enforce_formats,
-        lenient=lenient,
         limits=limits or Limits(),
     )
     bodies = SchemaBodies(expander, whitespace=whitespace, escapes=escapes)
     if not bodies.inhabited.inhabited(expander.root):
         raise UnsatisfiableConstraintError("no JSON value satisfies the schema")
-    bodies.machines.call(bodies.root)
-    bodies.machines.write_ahead(_WRITTEN_AHEAD)
+    look_ahead(bodies, _GOALS_AHEAD)
     start = bodies.machines.begin(bodies.root)
     automaton = PushdownAutomaton(
         bodies.machines, start, bodies, reach=vocabulary.trie.depth, max_depth=max_depth
@@ -61,4 +61,19 @@ def compile_schema(
     automaton.notes = tuple(
         f"{pointer or 'the root'}: {keyword} is not enforced" for pointer, keyword in expander.dropped
     )
+
+    def again(schema: Any, resources: Mapping[str, Any]) -> PushdownAutomaton:
+        return compile_schema(
+            schema,
+            vocabulary,
+            whitespace=whitespace,
+            escapes=escapes,
+            enforce_formats=enforce_formats,
+            lenient=lenient,
+            resources=resources,
+            limits=Limits(bodies.limits.max_states, bodies.limits.timeout_s),
+            max_depth=max_depth,
+        ).automaton
+
+    bodies.blame = Blamer(schema, resources or {}, again)
     return PushdownIndex(automaton, vocabulary)

@@ -4,8 +4,9 @@ Names of `properties` come first, in the order in which the schema mentions them
 names that it only requires, in any order; then other names, sorted into regions that no set of names in the
 formula tells apart. A member is offered only where the object can be finished after it.
 
-A text may repeat one of the other names, and readers keep the last value. So a witness for "some member
-satisfies S" binds the members after it, and counting them up to two or more is refused (`_guarded`).
+Where no member has a say in another (`factors`), a state is a place in the list of names, and needs no
+search. A text may repeat one of the other names, and readers keep the last value. So a witness for "some
+member satisfies S" binds the members after it, and counting up to two or more is refused (`_guarded`).
 Left out: arrays (`items`), bytes (`bodies`). Cost: the ways of a state are made once and kept.
 """
 
@@ -19,7 +20,8 @@ from minidecoder.errors import ConstraintTooLargeError, UnsupportedFeatureError
 from minidecoder.schema.atoms import StringIn
 from minidecoder.schema.branches import Branch, member_branches
 from minidecoder.schema.counts import Count, Positions, close, counts_of, every, forget_name
-from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas, Literal, literals
+from minidecoder.schema.factors import Factors, factors, names_in
+from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas
 
 __all__ = ["Member", "Members", "ObjectState"]
 
@@ -30,12 +32,23 @@ _MOST_STATES: Final = 20_000
 @dataclass(frozen=True)
 class ObjectState:
     """An open object: what its other members must satisfy. `owner`: the goal of the whole object; `names`:
-    those of `properties` that may still come, in order; `used`: names that no other member may have."""
+    those of `properties` in order, of which the first `passed` can come no more; `used`: other names that
+    can come no more. What `rest` asks of a name that can come no more is settled."""
 
     owner: Formula
     rest: Formula
     names: tuple[str, ...]
     used: frozenset[str] = frozenset()
+    passed: int = 0
+
+    def __hash__(self) -> int:
+        # subtle: a tuple does not keep its hash, and there may be 10,000 names.
+        return hash((self.owner, self.rest, len(self.names), self.used, self.passed))
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The names that can come no more."""
+        return self.used.union(self.names[: self.passed])
 
 
 @dataclass(frozen=True)
@@ -45,6 +58,17 @@ class Member:
     name: str | Formula
     goal: Formula
     after: ObjectState
+
+
+@dataclass(frozen=True, eq=False)
+class _Apart:
+    """What the states of an object share whose members have no say in each other. `others`: names that are
+    mentioned, but not by `properties`; `branches`: of each name, as far as they were asked for."""
+
+    factors: Factors
+    others: tuple[str, ...]
+    regions: tuple[tuple[Formula, Branch], ...]
+    branches: dict[str, tuple[Branch, ...]] = field(default_factory=dict)
 
 
 @dataclass
@@ -58,10 +82,19 @@ class Members:
     any_name: Callable[[Formula], bool]
     _ways: dict[ObjectState, tuple[Member, ...]] = field(default_factory=dict)
     _live: dict[ObjectState, bool] = field(default_factory=dict)
+    _factors: dict[Formula, Factors | None] = field(default_factory=dict)
+    _apart: dict[tuple[Formula, tuple[str, ...], frozenset[str]], _Apart] = field(default_factory=dict)
 
     def ways(self, state: ObjectState) -> tuple[Member, ...]:
         """Every member that may come next, after which the object can still be finished."""
+        if (apart := self._find_apart(state)) is not None:
+            return self._all_ways(state) if self._live_apart(apart, state) else ()
         return tuple(member for member in self._all_ways(state) if self.live(member.after))
+
+    def closes(self, state: ObjectState) -> bool:
+        """Whether the object may end here."""
+        apart = self._find_apart(state)
+        return close(state.rest) if apart is None else apart.factors.required <= state.gone
 
     def live(self, state: ObjectState) -> bool:
         """Whether the object can be finished: a search for a state in which it may be closed."""
@@ -71,11 +104,11 @@ class Members:
         here: ObjectState | None = state
         while here is not None or path:
             if here is not None:
-                if self._live.get(here) or close(here.rest):
+                if self._live.get(here) or self._surely_live(here):
                     self._live.update((on_path, True) for on_path, _ in path)
                     self._live[here] = True
                     return True
-                if here in self._live or here in met:
+                if here in self._live or here in met or self._find_apart(here) is not None:
                     here = None
                     continue
                 met.add(here)
@@ -92,9 +125,86 @@ class Members:
         self._live.update((dead, False) for dead in met)
         return False
 
+    def goals(self, state: ObjectState) -> Iterator[Formula]:
+        """What is asked of the values of members: of all that may ever come where no member has a say in
+        another, else of those that may come next."""
+        apart = self._find_apart(state)
+        if apart is None:
+            yield from (member.goal for member in self._all_ways(state))
+            return
+        for name in (*state.names[state.passed :], *apart.others):
+            yield from (branch.goal for branch in self._branches_apart(apart, name))
+        yield from (branch.goal for _, branch in apart.regions)
+
+    def _surely_live(self, state: ObjectState) -> bool:
+        apart = self._find_apart(state)
+        return close(state.rest) if apart is None else self._live_apart(apart, state)
+
+    # -- members that have no say in each other ---------------------------------------------------------
+
+    def _find_apart(self, state: ObjectState) -> _Apart | None:
+        if state.rest not in self._factors:
+            self._factors[state.rest] = factors(self.formulas, state.rest)
+        found = self._factors[state.rest]
+        if found is None:
+            return None
+        known = state.used.union(found.mentioned)
+        key = (state.rest, state.names, known)
+        if key not in self._apart:
+            others = sorted(found.mentioned.difference(state.names, state.used))
+            steady = self.formulas.and_(found.steady)
+            regions = tuple(
+                (region, branch)
+                for region, inside in self._regions(steady, known.union(state.names))
+                for branch in self._named(steady, inside.__contains__)
+            )
+            self._apart[key] = _Apart(found, tuple(others), regions)
+        return self._apart[key]
+
+    def _live_apart(self, apart: _Apart, state: ObjectState) -> bool:
+        """Whether each name that must still come can have a value."""
+        return all(self._branches_apart(apart, name) for name in apart.factors.required - state.gone)
+
+    def _ways_apart(self, apart: _Apart, state: ObjectState) -> Iterator[Member]:
+        for number in range(state.passed, len(state.names)):
+            name = state.names[number]
+            for branch in self._branches_apart(apart, name):
+                yield Member(name, branch.goal, replace(state, passed=number + 1))
+            if name in apart.factors.required:
+                return
+        behind = replace(state, passed=len(state.names))
+        for name in apart.others:
+            if name not in state.used:
+                for branch in self._branches_apart(apart, name):
+                    yield Member(name, branch.goal, replace(behind, used=state.used | {name}))
+        for region, branch in apart.regions:
+            yield Member(region, branch.goal, behind)
+
+    def _branches_apart(self, apart: _Apart, name: str) -> tuple[Branch, ...]:
+        def has_name(atom: Count) -> bool:
+            return self.has_name(_keys(atom), name)
+
+        if name not in apart.branches:
+            asked = self.formulas.and_(
+                [
+                    apart.factors.by_name.get(name, TRUE),
+                    *(part for part in apart.factors.steady if any(map(has_name, counts_of(part)))),
+                ]
+            )
+            apart.branches[name] = tuple(
+                branch
+                for branch in self._branches(asked, name)
+                if forget_name(self.formulas, branch.rest, name) is not FALSE
+            )
+        return apart.branches[name]
+
+    # -- all members ------------------------------------------------------------------------------------
+
     def _all_ways(self, state: ObjectState) -> tuple[Member, ...]:
         if state not in self._ways:
-            self._ways[state] = tuple(self._make_ways(state))
+            apart = self._find_apart(state)
+            found = self._make_ways(state) if apart is None else self._ways_apart(apart, state)
+            self._ways[state] = tuple(found)
         return self._ways[state]
 
     def _make_ways(self, state: ObjectState) -> Iterator[Member]:
@@ -112,7 +222,7 @@ class Members:
 
     def _other_ways(self, state: ObjectState) -> Iterator[Member]:
         """Members with a name that `properties` does not mention."""
-        mentioned = [name for name in _finite_names(state.rest) if name not in state.used]
+        mentioned = [name for name in sorted(set(names_in(state.rest))) if name not in state.used]
         for name in mentioned:
             for branch in self._branches(state.rest, name):
                 left = forget_name(self.formulas, branch.rest, name)
@@ -164,16 +274,3 @@ class Members:
 def _keys(atom: Count) -> Formula:
     assert not isinstance(atom.keys, Positions), "an object's members have names"
     return atom.keys
-
-
-def _finite_names(rest: Formula) -> list[str]:
-    """The names that the formula asks about one by one, in a fixed order."""
-    return sorted(
-        {
-            name
-            for atom in counts_of(rest)
-            for part in literals(_keys(atom))
-            if isinstance(part, Literal) and part.positive and isinstance(part.atom, StringIn)
-            for name in part.atom.values
-        }
-    )
