@@ -33,7 +33,8 @@ __all__ = ["Matcher"]
 _CONTINUATION_BYTES: Final = range(0x80, 0xC0)  # in UTF-8, all bytes of a character but its first
 _ARRAY: Final = np.ndarray
 _INT32: Final = np.dtype(np.int32)
-_Place: TypeAlias = tuple[State, bool, object]  # the state, whether EOS has ended the text, the state's hold
+# the state, whether EOS has ended the text, the state's hold, and the bytes of the step that led here
+_Place: TypeAlias = tuple[State, bool, object, bytes]
 
 
 class Matcher:
@@ -43,6 +44,7 @@ class Matcher:
     __slots__ = (
         "__weakref__",
         "_after",
+        "_bytes",
         "_eos_ids",
         "_history",
         "_hold",
@@ -58,10 +60,11 @@ class Matcher:
         self._width = len(constraint.vocabulary)
         self._shape = (words(self._width),)
         self._eos_ids = frozenset(constraint.vocabulary.eos_ids)
+        self._bytes = constraint.vocabulary.token_bytes
         self._after = constraint.index.after
         self._hold = constraint.automaton.hold
         start = constraint.automaton.start
-        self._history: list[_Place] = [(start, False, self._hold(start))]
+        self._history: list[_Place] = [(start, False, self._hold(start), b"")]
         self._mask: Bitmask | None = None  # of the present state, once asked for
 
     # -- where we are ---------------------------------------------------------------------------
@@ -81,6 +84,11 @@ class Matcher:
         return self.constraint.automaton.is_accepting(self.state)
 
     @property
+    def text(self) -> bytes:
+        """The bytes accepted so far. O(steps)."""
+        return b"".join(data for _, _, _, data in self._history)
+
+    @property
     def steps(self) -> int:
         """The number of accepted steps, which is as far as `rollback` can go."""
         return len(self._history) - 1
@@ -91,7 +99,7 @@ class Matcher:
         """int32 (ceil(V/32),): the allowed tokens, read-only; all zero once terminated."""
         mask = self._mask
         if mask is None:
-            state, ended, _ = self._history[-1]
+            state, ended, _, _ = self._history[-1]
             mask = self._mask = self.constraint.bitmask(DEAD if ended else state)
         return mask
 
@@ -168,12 +176,12 @@ class Matcher:
         whole number: `UsageError`."""
         if type(token_id) is not int or not 0 <= token_id < self._width:
             token_id = self.constraint.vocabulary.check_id(token_id)
-        state, ended, _ = self._history[-1]
+        state, ended, _, _ = self._history[-1]
         if ended:
             return False
         if token_id in self._eos_ids:
-            return self.is_accepting and self._push(state, True)
-        return self._push(self._after(state, token_id))
+            return self.is_accepting and self._push(state, b"", True)
+        return self._push(self._after(state, token_id), self._bytes[token_id])
 
     def accept_string(self, text: str | bytes) -> bool:
         """Take some text as one step, however tokens would cut it; False where it cannot stand here.
@@ -185,12 +193,12 @@ class Matcher:
             return False
         path = walk(self.constraint.automaton, self.state, data)
         state = path[-1] if path else self.state
-        return self._push(state if self.constraint.index.is_alive(state) else DEAD)
+        return self._push(state if self.constraint.index.is_alive(state) else DEAD, data)
 
-    def _push(self, state: State, ends: bool = False) -> bool:
+    def _push(self, state: State, data: bytes, ends: bool = False) -> bool:
         if state == DEAD:
             return False
-        self._history.append((state, ends, self._hold(state)))
+        self._history.append((state, ends, self._hold(state), data))
         self._mask = None
         return True
 

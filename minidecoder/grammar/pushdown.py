@@ -16,7 +16,7 @@ from typing import Any, Final, Protocol
 from minidecoder.automaton import DEAD, State
 from minidecoder.errors import UsageError
 from minidecoder.grammar.rule_machines import Local, RuleMachines
-from minidecoder.grammar.stacks import MAX_DEPTH, StackMachine, Stacks
+from minidecoder.grammar.stacks import MAX_DEPTH, Frame, StackMachine, Stacks
 from minidecoder.tokens.cache import ByteLimitedCache
 
 __all__ = ["PushdownAutomaton"]
@@ -91,16 +91,13 @@ class PushdownAutomaton:
         return self.at(state).canonical.number
 
     def live_bytes(self, state: State) -> list[int]:
-        stacks, machines = self.at(state), self.machines
-        return [
-            byte
-            for byte in range(256)
-            if any(
-                (target := Local(machines.row[local][machines.column[local][byte]]))
-                and machines.moved(times, target) is not None
-                for local, times, _ in stacks
-            )
-        ]
+        stacks = self.at(state)
+        return [byte for byte in range(256) if any(self._reads(frame, byte) for frame in stacks)]
+
+    def _reads(self, frame: Frame, byte: int) -> bool:
+        local, times, _ = frame
+        target = Local(self.machines.row[local][self.machines.column[local][byte]])
+        return bool(target) and self.machines.moved(times, target) is not None
 
     def hold(self, state: State) -> Stacks:
         return self.at(state)
@@ -123,7 +120,9 @@ class PushdownAutomaton:
 
     def expected(self, state: State) -> tuple[Any, ...]:
         """What may be read next, as the grammar or the schema says it (`Words.expected`)."""
-        return self.words.expected(local for local, _, _ in self.at(state))
+        # A string that is as long as it may be reads nothing more, whatever its machine could.
+        live = [frame for frame in self.at(state) if any(self._reads(frame, byte) for byte in range(256))]
+        return self.words.expected(local for local, _, _ in live)
 
     def open_rules(self, state: State) -> tuple[str, ...]:
         """One stack, from the root to the top, as rules that are open: `("root:s1", "array:s2", "value:s3")`.

@@ -29,18 +29,39 @@ from minidecoder.tokens.vocabulary import Vocabulary
 __all__ = ["Explainer", "Kind", "Verdict", "explain", "explain_at", "shortest_completion"]
 
 _MOST_PLACES: Final = 1_000
+_MOST_KEYWORDS: Final = 3  # named in a sentence
 _LONGEST_WALK: Final = 7  # states named in a sentence
 _LONGEST_TEXT: Final = 40  # characters of a token or a completion in a sentence
 
 
 def explain(matcher: Matcher, token_id: int) -> Verdict:
-    """Why `matcher` would take or refuse the token now. What is no whole number raises `UsageError`."""
+    """Why `matcher` would take or refuse the token now. What is no whole number raises `UsageError`.
+
+    Of a JSON Schema the verdict also has the `keywords` each of which, removed alone, would let the token
+    pass; finding them compiles the schema again for each keyword, some milliseconds a time.
+    """
     if not isinstance(matcher, Matcher):
         raise UsageError(f"explain needs a matcher (constraint.matcher()), not {type(matcher).__name__}")
     token_id = whole_number(token_id, "token_id")
     if matcher.is_terminated:
         return Verdict(Kind.TERMINATED, "The text has ended with EOS: nothing may follow.")
-    return explain_at(matcher.constraint, matcher.state, token_id)
+    verdict = explain_at(matcher.constraint, matcher.state, token_id)
+    return _with_keywords(matcher, token_id, verdict)
+
+
+def _with_keywords(matcher: Matcher, token_id: int, verdict: Verdict) -> Verdict:
+    words = getattr(matcher.constraint.automaton, "words", None)
+    blame = getattr(words, "blame", None)
+    if blame is None or verdict.kind not in (Kind.DEAD_AT_BYTE, Kind.EOS_TOO_EARLY, Kind.ONLY_EOS_LEFT):
+        return verdict
+    token = matcher.constraint.vocabulary.token_bytes[token_id] or None  # None: EOS
+    pointers = tuple(pointer for pointer, _ in blame(matcher.text, token).keywords)
+    if not pointers:
+        return verdict
+    named = " or ".join(f"`{pointer}`" for pointer in pointers[:_MOST_KEYWORDS])
+    more = f" or {len(pointers) - _MOST_KEYWORDS} others" if len(pointers) > _MOST_KEYWORDS else ""
+    sentence = f"{verdict.sentence} Without {named}{more} it would be allowed."
+    return replace(verdict, sentence=sentence, keywords=pointers)
 
 
 def explain_at(constraint: Constraint, state: State, token_id: int) -> Verdict:

@@ -47,7 +47,8 @@ class Verdict:
     """`sentence` is for people; the evidence of the other kinds is empty.
 
     `path`: the state after each byte, DEAD last where one dies. DEAD_AT_BYTE: `live_bytes`, what would have
-    lived where it died, and of a grammar `expected`. EOS_TOO_EARLY: `completion`, an ending, which is a
+    lived where it died, of a grammar `expected`, and of a schema `keywords`, JSON pointers of those of which
+    each alone blocks the token. EOS_TOO_EARLY: `completion`, an ending, which is a
     shortest where the machine has a table; `b""` where none was found. OVER_BUDGET: `tokens_needed`, the
     token and EOS counted, None where no way to the end is known, and `tokens_left`. CUT_BY_SAMPLING: `rule`,
     the step's name, `threshold`, its setting, and `rank`, the token's place (from 1) in the row that the step
@@ -60,6 +61,7 @@ class Verdict:
     live_bytes: tuple[int, ...] = ()
     completion: bytes = b""
     expected: tuple[Piece, ...] = ()
+    keywords: tuple[str, ...] = ()
     tokens_needed: int | None = None
     tokens_left: int | None = None
     rule: str | None = None

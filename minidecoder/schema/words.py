@@ -48,9 +48,10 @@ def what_follows(machines: RuleMachines, local: Local) -> Iterator[str]:
     groups: dict[Local, list[int]] = {}
     for byte in range(256):
         if target := Local(machines.row[local][machines.column[local][byte]]):
-            groups.setdefault(target, []).append(byte)
+            # The first bytes of longer characters lead to many places: they are one thing to a reader.
+            groups.setdefault(target if byte < 0x80 else Local(0), []).append(byte)
     for target, bytes_ in groups.items():
-        if len(bytes_) == 1:
+        if target and len(bytes_) == 1:
             text = show_bytes(bytes(_spelled_out(machines, target, bytearray(bytes_))))
             yield '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
         else:
