@@ -13,19 +13,24 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from random import Random
 from typing import Any, ClassVar
 
 import pytest
 
+import minidecoder as md
 from minidecoder.cli import bench, bench_compare
-from minidecoder.cli.bench_cases import CASES, MASKS, Case
+from minidecoder.cli.bench import ALL_CASES
+from minidecoder.cli.bench_cases import CASES, FAMILIES, MASKS, Case
 from minidecoder.cli.bench_compare import compare
 from minidecoder.cli.bench_engines import Engine, MiniDecoder
+from minidecoder.cli.bench_grammars import GRAMMARS
 from minidecoder.cli.bench_measure import CaseFailed, Masks, Timing, check, measure
-from minidecoder.cli.bench_peers import ENGINES
+from minidecoder.cli.bench_peers import ENGINES, LLGuidance, XGrammar
 from minidecoder.cli.bench_report import format_ratio, format_seconds, render
 from minidecoder.cli.bench_result import METRICS, OURS, Contestant, Outcome, Report
-from minidecoder.cli.bench_vocabulary import BenchVocabulary
+from minidecoder.cli.bench_schemas import SCHEMAS
+from minidecoder.cli.bench_vocabulary import BenchVocabulary, load_tekken
 from minidecoder.cli.bench_worker import Failed, Prepared
 from minidecoder.cli.main import main
 from minidecoder.tokens.bitmask import allocate
@@ -152,8 +157,57 @@ def test_no_pattern_says_what_engines_understand_differently(case: Case) -> None
     assert not re.search(r"\\[dwsDWSbB]|\.", outside_classes)
 
 
-def test_there_are_eight_cases_with_names_of_their_own() -> None:
-    assert len({case.name for case in CASES}) == len(CASES) == 8
+def test_there_are_sixteen_cases_with_names_of_their_own() -> None:
+    families = [case.family for case in ALL_CASES]
+    assert {family: families.count(family) for family in FAMILIES} == {"regex": 8, "grammar": 3, "schema": 5}
+    assert len({case.name for case in ALL_CASES}) == len(ALL_CASES)
+
+
+@pytest.mark.parametrize("case", SCHEMAS, ids=lambda case: case.name)
+def test_an_independent_validator_agrees_on_the_instances_of_a_schema(case: Case) -> None:
+    jsonschema = pytest.importorskip("jsonschema")
+    validator = jsonschema.Draft202012Validator(json.loads(case.source))
+    assert validator.is_valid(json.loads(case.text))
+    assert not validator.is_valid(json.loads(case.refused))
+
+
+@pytest.mark.parametrize("case", GRAMMARS, ids=lambda case: case.name)
+def test_a_grammar_told_twice_is_one_language(case: Case) -> None:
+    """GBNF for most and Lark for llguidance: texts changed in one character are judged alike."""
+    need("llguidance")
+    from llguidance import LLMatcher, LLTokenizer
+
+    tokenizer = LLTokenizer("byte")
+    lark = LLMatcher(tokenizer, LLMatcher.grammar_from_lark(case.lark))
+    assert not lark.is_error(), lark.get_error()
+    gbnf = md.compile_grammar(case.source, SMALL).matcher()
+    text = case.text.replace("é", "e")
+    random = Random(1)
+    verdicts = []
+    for _ in range(60):
+        place = random.randrange(len(text))
+        changed = text[:place] + random.choice(["", *"'\" ()[]{},.*+-01aES\\"]) + text[place + 1 :]
+        gbnf.reset()
+        lark.reset()
+        # What is accepted is compared byte by byte, so that both stop at the same place.
+        taken = next((n for n, char in enumerate(changed) if not gbnf.accept_string(char)), len(changed))
+        assert lark.validate_tokens(tokenizer.tokenize_str(changed)) == taken, changed
+        verdicts.append(taken == len(changed))
+    assert len(set(verdicts)) == 2, "some changes do no harm, and some do"
+
+
+@pytest.fixture(scope="module")
+def tekken() -> BenchVocabulary:
+    need("mistral_common")
+    return load_tekken()
+
+
+def test_the_texts_of_grammars_are_200_tokens_long(tekken: BenchVocabulary) -> None:
+    assert {case.name: len(tekken.sample(case.text)) for case in GRAMMARS} == {
+        "json": 200,
+        "arithmetic": 200,
+        "sql-select": 200,
+    }
 
 
 # -- the clock ---------------------------------------------------------------------------------
@@ -188,12 +242,14 @@ class Recorder:
 
 def test_a_run_is_a_compile_and_then_masks_each_followed_by_the_next_token() -> None:
     engine = Recorder()
-    timing = measure(engine, PRICE, (4, 5, 2), masks=7)  # type: ignore[arg-type]
+    sample = Masks((4, 5, 2), (1, 1, 1), (8, 9, 8))
+    assert sample.new == (1,), "the third state allows what the first one does"
+    timing = measure(engine, PRICE, sample, masks=7)  # type: ignore[arg-type]
     calls = [call for call in engine.calls if call != "reset"]
     steps = [item for token_id in (4, 5, 2, 4, 5, 2, 4) for item in ("fill", token_id)]
     assert calls[: 2 + 14] == ["forget", "compile", *steps]
     assert engine.calls[engine.calls.index(2) + 1] == "reset"  # after EOS the sample starts again
-    assert 0 < timing.compile <= timing.cold <= timing.total
+    assert 0 < timing.compile < timing.cold == timing.compile + timing.first <= timing.total
     assert 0 < timing.warm <= timing.slowest * 100
 
 
@@ -334,7 +390,7 @@ class FakeWorker:
         FakeWorker.now += FakeWorker.seconds.get(self.engine.name, 0.0)
         if self.engine is Refuses:
             raise Failed("failed", "no")
-        return Masks((1, 2), (1, 1), (1, 1)) if verb == "check" else Timing(*[1.0] * 6)
+        return Masks((1, 2), (1, 1), (1, 1)) if verb == "check" else Timing(*[1.0] * 7)
 
 
 @pytest.fixture
@@ -391,14 +447,14 @@ def test_children_are_ended_when_something_unforeseen_happens(monkeypatch: pytes
 
 @pytest.fixture
 def full_report() -> Report:
-    """Five engines, eight cases, and every way in which a case can go."""
+    """Five engines, sixteen cases, and every way in which a case can go."""
     engines = [Contestant(e.name, e.package, "10.11.12", e.note) for e in ENGINES]
-    report = Report(CASES, engines, runs=5, limit_s=30.0, memory_limit=4_000_000_000)
+    report = Report(ALL_CASES, engines, runs=5, limit_s=30.0, memory_limit=4_000_000_000)
     statuses = ["failed", "timeout", "memory", "died", "unsupported"]
-    for row, case in enumerate(CASES):
+    for row, case in enumerate(ALL_CASES):
         for column, engine in enumerate(engines):
             outcome = report.outcome(engine.name, case.name)
-            outcome.runs = [Timing(*[1e-3 * 12.3**column * (row + 1)] * 6)]
+            outcome.runs = [Timing(*[1e-3 * 12.3**column * (row + 1)] * 7)]
             if column == 4 and row < len(statuses):
                 outcome.runs, outcome.status, outcome.reason = [], statuses[row], "why"
     for engine in engines:
@@ -424,8 +480,8 @@ def test_a_cell_says_why_it_has_no_time_and_a_mean_over_how_many_cases_it_runs(f
 def test_a_ratio_is_the_others_median_over_ours_and_the_mean_is_geometric() -> None:
     report = Report([PRICE, DATE], [Contestant(n, n, "1") for n in (OURS, "other")], 3, 9, 10**9)
     for case, ours, theirs in ((PRICE, 2.0, 1.0), (DATE, 1.0, 8.0)):
-        report.outcome(OURS, case.name).runs = [Timing(*[x] * 6) for x in (ours, 0.0, 99.0)]
-        report.outcome("other", case.name).runs = [Timing(*[theirs] * 6)]
+        report.outcome(OURS, case.name).runs = [Timing(*[x] * 7) for x in (ours, 0.0, 99.0)]
+        report.outcome("other", case.name).runs = [Timing(*[theirs] * 7)]
     assert report.ratios("total", "other") == [0.5, 8.0]
     summary = next(row for row in report.to_json()["summary"] if row["metric"] == "total")
     assert summary["geometric_mean"] == pytest.approx(2.0)
@@ -508,7 +564,7 @@ JSON_SCHEMA = {
         },
         "cases": {
             "type": "array",
-            "items": {"type": "object", "required": ["name", "source", "text", "refused", "family"]},
+            "items": {"type": "object", "required": ["name", "source", "text", "refused", "family", "lark"]},
         },
         "results": {
             "type": "array",
@@ -532,7 +588,7 @@ JSON_SCHEMA = {
         },
         "summary": {
             "type": "array",
-            "items": {"type": "object", "required": ["metric", "engine", "cases", "geometric_mean", "least"]},
+            "items": {"type": "object", "required": ["family", "metric", "engine", "cases", "geometric_mean", "least"]},
         },
     },
 }  # fmt: skip
@@ -553,7 +609,24 @@ def test_it_runs_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     jsonschema = pytest.importorskip("jsonschema")
     file = tmp_path / "bench.json"
     # No time limit that a slow machine could pass.
-    assert main(["bench", "--cases", "price", "--runs", "1", "--limit", "200", "--json", str(file)]) == 0
+    assert (
+        main(
+            [
+                "bench",
+                "--family",
+                "regex",
+                "--cases",
+                "price",
+                "--runs",
+                "1",
+                "--limit",
+                "200",
+                "--json",
+                str(file),
+            ]
+        )
+        == 0
+    )
     out, err = capsys.readouterr()
     assert "price …" in err
     assert all(title in out for title in METRICS.values())
@@ -566,11 +639,48 @@ def test_it_runs_from_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert {r["masks_differing_from_minidecoder"] for r in found["results"]} == {0}
 
 
+@pytest.mark.parametrize(("case", "family"), [("arithmetic", "grammar"), ("tree", "schema")])
+def test_a_grammar_and_a_schema_run_from_end_to_end(
+    case: str, family: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    need("mistral_common")
+    file = tmp_path / "bench.json"
+    options = ["--engines", "minidecoder", "--family", family, "--cases", case, "--runs", "1"]
+    assert main(["bench", *options, "--limit", "200", "--json", str(file)]) == 0
+    assert "[0-9] for" not in capsys.readouterr().out, "that is a matter of regexes"
+    (result,) = json.loads(file.read_text(encoding="utf-8"))["results"]
+    assert (result["case"], result["status"]) == (case, "ok")
+    assert all(seconds > 0 for seconds in result["median"].values())
+    assert len(result["tokens"]) == len(result["allowed"]) > 80
+
+
+@pytest.mark.parametrize("case", [*GRAMMARS, *SCHEMAS], ids=lambda case: case.name)
+@pytest.mark.parametrize("engine", [MiniDecoder, XGrammar, LLGuidance], ids=lambda engine: engine.name)
+def test_an_engine_takes_the_sample_to_its_end_and_refuses_the_other_text(
+    engine: type[Engine], case: Case, tekken: BenchVocabulary, prepared: dict[type[Engine], Engine]
+) -> None:
+    need(engine.module)
+    if engine not in prepared:
+        prepared[engine] = engine()
+        prepared[engine].prepare(tekken)
+    session = prepared[engine].session(prepared[engine].compile(case))
+    # No masks, of which xgrammar's take a minute for the arithmetic.
+    assert all(session.accept(token_id) for token_id in tekken.sample(case.text))
+    session.reset()
+    assert not all(session.accept(token_id) for token_id in tekken.sample(case.refused))
+
+
+@pytest.fixture(scope="module")
+def prepared() -> dict[type[Engine], Engine]:
+    return {}
+
+
 @pytest.mark.parametrize(
     ("options", "fault"),
     [
         (["--engines", "minidecoder,outline"], "--engines: there is no 'outline', only minidecoder, outlines-core"),
         (["--cases", "prices"], "--cases: there is no 'prices', only price, phone"),
+        (["--cases", "price", "--family", "schema"], "--cases: there is no 'price', only record, arrays"),
         (["--runs", "0"], "--runs 0: it must be a number above 0"),
         (["--limit", "nan"], "--limit nan: it must be a number above 0"),
         (["--limit", "inf"], "--limit inf"),

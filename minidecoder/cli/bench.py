@@ -1,7 +1,8 @@
 """`python -m minidecoder bench`: how fast masks are, here and elsewhere, over 131,072 tokens.
 
-Every installed engine gets the same patterns, vocabulary and samples, in a process of its own; medians
-are compared. A case that passes the limit of time or memory is stopped and named, and the rest goes on.
+Every installed engine gets the same regexes, grammars and schemas, vocabulary and samples, in a process of
+its own; medians are compared. A case that passes the limit of time or memory is stopped and named, and the
+rest goes on.
 
 Left out: the order of the runs (`bench_compare`), the clock (`bench_measure`), the processes
 (`bench_worker`), the tables (`bench_report`). Exit code 1 where minidecoder itself fails a case.
@@ -17,15 +18,18 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from minidecoder.cli.bench_cases import CASES
+from minidecoder.cli.bench_cases import CASES, FAMILIES, Case
 from minidecoder.cli.bench_compare import compare
+from minidecoder.cli.bench_grammars import GRAMMARS
 from minidecoder.cli.bench_peers import ENGINES
 from minidecoder.cli.bench_report import render
 from minidecoder.cli.bench_result import OURS
+from minidecoder.cli.bench_schemas import SCHEMAS
 from minidecoder.errors import MissingDependencyError, UsageError
 
-__all__ = ["add_parser", "run"]
+__all__ = ["ALL_CASES", "add_parser", "run"]
 
+ALL_CASES: Final[tuple[Case, ...]] = (*CASES, *GRAMMARS, *SCHEMAS)
 RUNS: Final = 5
 LIMIT_S: Final = 30.0
 MEMORY_GB: Final = 4.0
@@ -36,7 +40,11 @@ def add_parser(subparsers: Any) -> None:
     parser = subparsers.add_parser("bench", help="masks over 131,072 tokens, compared with other engines")
     names = ", ".join(engine.name for engine in ENGINES)
     parser.add_argument("--engines", metavar="A,B", help=f"only these of {names}")
-    parser.add_argument("--cases", metavar="A,B", help=f"only these of {', '.join(c.name for c in CASES)}")
+    parser.add_argument(
+        "--family", choices=[*FAMILIES, "all"], default="all", help="only cases of this kind (default all)"
+    )
+    cases = ", ".join(case.name for case in ALL_CASES)
+    parser.add_argument("--cases", metavar="A,B", help=f"only these of {cases}")
     parser.add_argument(
         "--runs", type=int, default=RUNS, metavar="N", help=f"runs of a case (default {RUNS})"
     )
@@ -61,7 +69,8 @@ def add_parser(subparsers: Any) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, print, and write the file. Bad options raise before anything is measured."""
     engines = _chosen(ENGINES, args.engines, "--engines")
-    cases = _chosen(CASES, args.cases, "--cases")
+    family = [case for case in ALL_CASES if args.family in (case.family, "all")]
+    cases = _chosen(family, args.cases, "--cases")
     for name in ("runs", "limit", "memory"):
         if not 0 < getattr(args, name) < math.inf:
             raise UsageError(f"--{name} {getattr(args, name)}: it must be a number above 0")

@@ -4,8 +4,8 @@ Engines disagree on what `\d` (all of Unicode, or ASCII) and `.` (newline or not
 spelled in the part of the syntax that means the same in all of them: `[0-9]` for `\d`, `[^\n]` for `.`.
 Two texts per case keep an engine honest: one that must pass token by token, and one that must not.
 
-A case belongs to a family ("regex"; grammars and schemas can join it), and an engine says which families
-it knows. Left out: how a case is run (`bench_engines`, `bench_measure`).
+A case belongs to a family, and an engine says which families it knows. Left out: the cases of grammars
+and schemas (`bench_grammars`, `bench_schemas`), and how a case is run (`bench_engines`, `bench_measure`).
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-__all__ = ["CASES", "MASKS", "SPELLING", "Case", "Family"]
+__all__ = ["CASES", "FAMILIES", "MASKS", "SPELLING", "Case", "Family"]
 
-Family: TypeAlias = Literal["regex"]
+Family: TypeAlias = Literal["regex", "grammar", "schema"]
+FAMILIES: Final[tuple[Family, ...]] = ("regex", "grammar", "schema")
 
 MASKS: Final = 200
 """The masks that one timed run asks for."""
@@ -25,13 +26,15 @@ SPELLING: Final = r"All engines get one spelling that means the same in each: [0
 
 @dataclass(frozen=True)
 class Case:
-    """`source` is what engines compile; `text` matches it as a whole, `refused` does not."""
+    """`source` is what engines compile: a pattern, GBNF, or a schema as JSON; `text` matches it as a whole,
+    `refused` does not; `lark`: a grammar for who reads no GBNF."""
 
     name: str
     source: str
     text: str
     refused: str
     family: Family = "regex"
+    lark: str = ""
 
 
 _STRING_CHARACTER: Final = r'([^"\\\x00-\x1f]|\\["\\/bfnrt]|\\u[0-9a-fA-F]{4})'

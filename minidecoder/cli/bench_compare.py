@@ -110,7 +110,7 @@ class _Attempts:
         masks = self._outcome.masks
         may_repeat = not self._outcome.runs or self._spent < self._limit_s
         if masks is not None and self._outcome.status == "ok" and may_repeat:
-            timing = self._ask("measure", self._case, masks.tokens)
+            timing = self._ask("measure", self._case, masks)
             if timing is not None:
                 self._outcome.runs.append(timing)
 

@@ -11,12 +11,15 @@ Left out: timing (`bench_measure`) and the processes that engines run in (`bench
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Protocol
 
 import minidecoder
-from minidecoder.cli.bench_cases import Case, Family
+from minidecoder.cli.bench_cases import FAMILIES, Case, Family
 from minidecoder.cli.bench_vocabulary import BenchVocabulary
 from minidecoder.decoding import constraint
+from minidecoder.schema.leaf_cache import LeafCache
 from minidecoder.tokens.bitmask import Bitmask, allocate
 from minidecoder.tokens.vocabulary import Vocabulary
 
@@ -65,7 +68,7 @@ class MiniDecoder:
     name: ClassVar[str] = "minidecoder"
     package: ClassVar[str] = "minidecoder"
     module: ClassVar[str] = "minidecoder"
-    families: ClassVar[frozenset[Family]] = frozenset({"regex"})
+    families: ClassVar[frozenset[Family]] = frozenset(FAMILIES)
     note: ClassVar[str] = ""
 
     def prepare(self, vocabulary: BenchVocabulary) -> None:
@@ -77,12 +80,30 @@ class MiniDecoder:
 
     def forget(self) -> None:
         constraint.clear_caches()
+        for clear in _caches_by_source():
+            clear()
 
     def compile(self, case: Case) -> Any:
-        return minidecoder.compile_regex(case.source, self._vocabulary)
+        compile_: dict[Family, Callable[..., Any]] = {
+            "regex": minidecoder.compile_regex,
+            "grammar": minidecoder.compile_grammar,
+            "schema": minidecoder.compile_json_schema,
+        }
+        return compile_[case.family](case.source, self._vocabulary)
 
     def session(self, compiled: Any) -> Session:
         return _MiniDecoderSession(compiled.matcher(), self.row)
+
+
+def _caches_by_source() -> Iterator[Callable[[], None]]:
+    """What empties each cache that is keyed by a part of a source. Tables that are made once in a process,
+    such as those of Unicode, are unbounded caches, and stay."""
+    for name, module in list(sys.modules.items()):
+        for thing in vars(module).values() if name.startswith("minidecoder.") else ():
+            if isinstance(thing, LeafCache):
+                yield thing.clear
+            elif hasattr(thing, "cache_parameters") and thing.cache_parameters()["maxsize"] is not None:
+                yield thing.cache_clear
 
 
 class _MiniDecoderSession:

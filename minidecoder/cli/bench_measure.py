@@ -4,6 +4,7 @@ A check comes first and untimed: the sample must pass token by token to its end,
 refused, and the number of allowed tokens in each state is kept, so that engines can be compared.
 
     total   compile, then 200 times a mask and the next token; EOS ends the sample, and it starts again
+    new     masks of states not seen before: where no earlier place in the sample has the same mask
     warm    a mask in a state that was seen before, just after a token was accepted
 
 Left out: repeating runs and judging them (`bench`, `bench_report`). Times are seconds of wall clock.
@@ -40,13 +41,21 @@ class Masks:
     allowed: tuple[int, ...]
     checksum: tuple[int, ...]
 
+    @property
+    def new(self) -> tuple[int, ...]:
+        """The places whose mask stands at no earlier place, the first place left out."""
+        return tuple(place for place, mask in enumerate(self.checksum) if mask not in self.checksum[:place])[
+            1:
+        ]
+
 
 @dataclass(frozen=True)
 class Timing:
-    """Seconds. `cold`: compile and first mask; `new`: median mask of the first pass over the sample, its
-    first mask left out; `slowest`: the slowest mask of all."""
+    """Seconds. `cold`: compile and first mask; `new`, `slowest`: median and slowest mask of the states not
+    seen before, the first one left out."""
 
     compile: float
+    first: float
     cold: float
     total: float
     warm: float
@@ -84,21 +93,21 @@ def _count(engine: Engine) -> int:
     return int.from_bytes(engine.row.tobytes(), "little").bit_count()
 
 
-def measure(engine: Engine, case: Case, tokens: tuple[int, ...], masks: int = MASKS) -> Timing:
-    """Time one run, from nothing compiled. `tokens`: the sample with EOS, as `check` gives it."""
+def measure(engine: Engine, case: Case, sample: Masks, masks: int = MASKS) -> Timing:
+    """Time one run, from nothing compiled. `sample`: as `check` gives it."""
     engine.forget()
     gc.collect()
+    tokens = sample.tokens
     start = perf_counter()
     compiled = engine.compile(case)
     compile_s = perf_counter() - start
     session = engine.session(compiled)
     fills = _fill_and_accept(session, tokens, masks)
     total_s = perf_counter() - start
-    later = fills[1 : len(tokens)]
+    new = [fills[place] for place in sample.new if place < masks] or fills[:1]
     _fill_and_accept(session, tokens, len(tokens))  # a sample of more than 200 tokens is now seen whole
     warm = _fill_and_accept(session, tokens, _WARM_FILLS)
-    cold_s = compile_s + fills[0]
-    return Timing(compile_s, cold_s, total_s, median(warm), median(later or fills), max(fills))
+    return Timing(compile_s, fills[0], compile_s + fills[0], total_s, median(warm), median(new), max(new))
 
 
 def _fill_and_accept(session: Session, tokens: tuple[int, ...], masks: int) -> list[float]:

@@ -1,7 +1,7 @@
 """The other engines of the benchmark, each used as its own manual says, with the settings in its `note`.
 
-Each gets the same token bytes and the same pattern. A library is imported when its engine is prepared,
-so that this module needs none of them.
+Each gets the same token bytes and the same source, but for llguidance's Lark. A library is imported when
+its engine is prepared, so that this module needs none of them.
 
 Left out: what an engine has to offer (`bench_engines`), and timing (`bench_measure`).
 """
@@ -9,17 +9,20 @@ Left out: what an engine has to offer (`bench_engines`), and timing (`bench_meas
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from importlib import import_module
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from minidecoder.cli.bench_cases import Case, Family
+from minidecoder.cli.bench_cases import FAMILIES, Case, Family
 from minidecoder.cli.bench_engines import Engine, MiniDecoder, Session
 from minidecoder.cli.bench_vocabulary import BenchVocabulary
 from minidecoder.tokens.bitmask import Bitmask, allocate, is_set, words
 
 __all__ = ["ENGINES", "LLGuidance", "LMFormatEnforcer", "OutlinesCore", "XGrammar"]
+
+_ALL: Final[frozenset[Family]] = frozenset(FAMILIES)
 
 
 class _Peer:
@@ -38,10 +41,12 @@ class OutlinesCore(_Peer):
     name: ClassVar[str] = "outlines-core"
     package: ClassVar[str] = "outlines-core"
     module: ClassVar[str] = "outlines_core"
+    families: ClassVar[frozenset[Family]] = frozenset({"regex", "schema"})
     note: ClassVar[str] = "drops tokens that end inside a character (0.2.14), so its masks are smaller there"
 
     def prepare(self, vocabulary: BenchVocabulary) -> None:
         self._library: Any = import_module("outlines_core")
+        import_module("outlines_core.json_schema")
         ids: dict[bytes, list[int]] = {}
         for token_id, data in enumerate(vocabulary.token_bytes):
             if data:
@@ -51,7 +56,10 @@ class OutlinesCore(_Peer):
         self._eos = vocabulary.eos_id
 
     def compile(self, case: Case) -> Any:
-        return self._library.Index(case.source, self._vocabulary)
+        pattern = case.source
+        if case.family == "schema":
+            pattern = self._library.json_schema.build_regex_from_schema(case.source)
+        return self._library.Index(pattern, self._vocabulary)
 
     def session(self, compiled: Any) -> Session:
         return _OutlinesSession(self._library.Guide(compiled), self.row, self._eos)
@@ -82,6 +90,7 @@ class XGrammar(_Peer):
     name: ClassVar[str] = "xgrammar"
     package: ClassVar[str] = "xgrammar"
     module: ClassVar[str] = "xgrammar"
+    families: ClassVar[frozenset[Family]] = _ALL
     note: ClassVar[str] = "2 threads, its cache of compiled grammars off"
 
     def prepare(self, vocabulary: BenchVocabulary) -> None:
@@ -98,7 +107,13 @@ class XGrammar(_Peer):
         self.row = self._bitmask.numpy()[0]
 
     def compile(self, case: Case) -> Any:
-        return self._compiler.compile_regex(case.source)
+        compiler = self._compiler
+        compile_: dict[Family, Callable[[str], Any]] = {
+            "regex": compiler.compile_regex,
+            "grammar": compiler.compile_grammar,
+            "schema": compiler.compile_json_schema,
+        }
+        return compile_[case.family](case.source)
 
     def session(self, compiled: Any) -> Session:
         return _XGrammarSession(self._library.GrammarMatcher(compiled), self._bitmask)
@@ -119,6 +134,7 @@ class LLGuidance(_Peer):
     name: ClassVar[str] = "llguidance"
     package: ClassVar[str] = "llguidance"
     module: ClassVar[str] = "llguidance"
+    families: ClassVar[frozenset[Family]] = _ALL
     note: ClassVar[str] = "allows only the tokenizer's own cut of a text where the text is forced"
 
     def prepare(self, vocabulary: BenchVocabulary) -> None:
@@ -132,7 +148,12 @@ class LLGuidance(_Peer):
 
     def compile(self, case: Case) -> Any:
         matcher = self._library.LLMatcher
-        return matcher(self._tokenizer, matcher.grammar_from_regex(case.source))
+        read: dict[Family, Callable[[str], Any]] = {
+            "regex": matcher.grammar_from_regex,
+            "grammar": matcher.grammar_from_lark,
+            "schema": matcher.grammar_from_json_schema,
+        }
+        return matcher(self._tokenizer, read[case.family](case.lark or case.source))
 
     def session(self, compiled: Any) -> Session:
         if compiled.is_error():

@@ -1,4 +1,6 @@
-"""The benchmark in a terminal: a table per quantity, cases down, engines across, at most 100 columns.
+"""The benchmark in a terminal: a table per family and quantity, cases down, engines across.
+
+No line of a table is longer than 100 columns.
 
 Each peer's cell is its median and its ratio to minidecoder: `12.3 ms 4.1×` took 4.1 times as long. Plain
 text, so that it reads the same in a pipe. Below the tables stand memory and preparation, and a line for
@@ -13,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from statistics import geometric_mean
 from typing import Final
 
-from minidecoder.cli.bench_cases import SPELLING
+from minidecoder.cli.bench_cases import SPELLING, Family
 from minidecoder.cli.bench_result import METRICS, OURS, Contestant, Report
 
 __all__ = ["format_ratio", "format_seconds", "render"]
@@ -27,6 +29,7 @@ _WORDS: Final = {
 }
 """What stands in a cell that has no time."""
 
+_PLURALS: Final[dict[Family, str]] = {"regex": "regexes", "grammar": "grammars", "schema": "JSON schemas"}
 _UNITS: Final = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
@@ -35,7 +38,9 @@ def render(report: Report) -> str:
     shown = [engine for engine in report.engines if engine.version is not None and not engine.fault]
     blocks = [_head(report)]
     if shown:
-        blocks += [_table(report, metric, shown) for metric in METRICS]
+        for family in report.families:
+            taking_part = [engine for engine in shown if _takes_part(report, engine.name, family)]
+            blocks += [_table(report, metric, taking_part, family) for metric in METRICS]
         blocks.append(_memory(shown))
     notes = [*_engine_notes(report), *_case_notes(report, shown)]
     return "\n\n".join([*blocks, "\n".join(notes)] if notes else blocks)
@@ -44,22 +49,30 @@ def render(report: Report) -> str:
 def _head(report: Report) -> str:
     width = f"{report.width:,} tokens" if report.width else "not loaded"
     runs = f"{report.runs} interleaved runs" if report.runs > 1 else "one run"
+    spelling = f"{SPELLING}\n" if "regex" in report.families else ""
     return (
         f"Tekken, {width} · medians of {runs} · at most {report.limit_s:.3g} s and "
         f"{report.memory_limit / 1e9:.3g} GB a case\n"
-        f"{SPELLING}\n"
+        f"{spelling}"
         "× is a time over minidecoder's: above 1×, minidecoder is faster."
     )
 
 
-def _table(report: Report, metric: str, engines: Sequence[Contestant]) -> str:
+def _takes_part(report: Report, engine: str, family: Family) -> bool:
+    """Whether the engine knows the family."""
+    cases = [case for case in report.cases if case.family == family]
+    return engine == OURS or any(report.outcome(engine, case.name).status != "unsupported" for case in cases)
+
+
+def _table(report: Report, metric: str, engines: Sequence[Contestant], family: Family) -> str:
     rows = [["", *(engine.name for engine in engines)]]
-    for case in report.cases:
+    cases = [case for case in report.cases if case.family == family]
+    for case in cases:
         rows.append([case.name, *(_cell(report, metric, engine.name, case.name) for engine in engines)])
-    means = [_mean(report, metric, engine.name) for engine in engines]
-    if len(report.cases) > 1 and any(means):
+    means = [_mean(report, metric, engine.name, family) for engine in engines]
+    if len(cases) > 1 and any(means):
         rows.append(["geo. mean", *means])
-    return f"{METRICS[metric]}\n{_grid(rows)}"
+    return f"{_PLURALS[family]} · {METRICS[metric]}\n{_grid(rows)}"
 
 
 def _cell(report: Report, metric: str, engine: str, case: str) -> str:
@@ -73,12 +86,13 @@ def _cell(report: Report, metric: str, engine: str, case: str) -> str:
     return f"{format_seconds(seconds)} {format_ratio(ratio):>7}"
 
 
-def _mean(report: Report, metric: str, engine: str) -> str:
+def _mean(report: Report, metric: str, engine: str, family: Family) -> str:
     """`2.6×`, and over how many cases where that is not all of them."""
-    ratios = [] if engine == OURS else report.ratios(metric, engine)
+    ratios = [] if engine == OURS else report.ratios(metric, engine, family)
+    cases = sum(case.family == family for case in report.cases)
     if not ratios:
         return ""
-    over = "" if len(ratios) == len(report.cases) else f"{len(ratios)} of {len(report.cases)} "
+    over = "" if len(ratios) == cases else f"{len(ratios)} of {cases} "
     return f"{over}{format_ratio(geometric_mean(ratios)):>7}"
 
 

@@ -17,7 +17,7 @@ from statistics import geometric_mean, median
 from typing import Any, Final
 
 import minidecoder
-from minidecoder.cli.bench_cases import MASKS, Case
+from minidecoder.cli.bench_cases import MASKS, Case, Family
 from minidecoder.cli.bench_measure import Masks, Timing
 from minidecoder.cli.bench_vocabulary import TEKKEN_FILE
 from minidecoder.cli.bench_worker import Prepared
@@ -27,11 +27,12 @@ __all__ = ["METRICS", "OURS", "Contestant", "Outcome", "Report"]
 OURS: Final = "minidecoder"
 METRICS: Final = {
     "compile": "compile + index",
+    "first": "first mask",
     "cold": "cold start: compile + first mask",
     "total": f"compile + {MASKS} masks, a token accepted after each",
     "warm": "warm mask: a state seen before (median)",
-    "new": "first visit: masks of the first pass over the sample, without the very first (median)",
-    "slowest": f"slowest of the {MASKS} masks",
+    "new": "new mask: a state not seen before, the first left out (median)",
+    "slowest": "slowest of the new masks",
 }
 """The fields of `Timing`, and how a reader meets them."""
 
@@ -99,8 +100,10 @@ class Report:
         theirs, ours = (self.outcome(name, case).median(metric) for name in (engine, OURS))
         return None if theirs is None or ours is None else theirs / max(ours, 1e-9)
 
-    def ratios(self, metric: str, engine: str) -> list[float]:
-        found = (self.ratio(metric, engine, case.name) for case in self.cases)
+    def ratios(self, metric: str, engine: str, family: Family | None = None) -> list[float]:
+        """Those of all cases of a family that both finished; of all families where it is None."""
+        cases = (case for case in self.cases if family in (None, case.family))
+        found = (self.ratio(metric, engine, case.name) for case in cases)
         return [ratio for ratio in found if ratio is not None]
 
     def to_json(self) -> dict[str, Any]:
@@ -124,12 +127,18 @@ class Report:
             "cases": [asdict(case) for case in self.cases],
             "results": [self._result(engine, case) for case in self.cases for engine in self.engines],
             "summary": [
-                self._summary(metric, engine.name)
+                self._summary(metric, engine.name, family)
+                for family in self.families
                 for metric in METRICS
                 for engine in self.engines
                 if engine.name != OURS
             ],
         }
+
+    @property
+    def families(self) -> list[Family]:
+        """Those of the cases, in their order."""
+        return list(dict.fromkeys(case.family for case in self.cases))
 
     @property
     def width(self) -> int | None:
@@ -151,9 +160,10 @@ class Report:
             "masks_differing_from_minidecoder": outcome.differing(self.outcome(OURS, case.name)),
         }
 
-    def _summary(self, metric: str, engine: str) -> dict[str, Any]:
-        ratios = self.ratios(metric, engine)
+    def _summary(self, metric: str, engine: str, family: Family) -> dict[str, Any]:
+        ratios = self.ratios(metric, engine, family)
         return {
+            "family": family,
             "metric": metric,
             "engine": engine,
             "cases": len(ratios),

@@ -208,8 +208,8 @@ def _answer_to(question: tuple[Any, ...], engine: Engine, vocabulary: BenchVocab
             return _prepared(engine, vocabulary)
         case ("check", case):
             return check(engine, case, vocabulary)
-        case ("measure", case, tokens):
-            return measure(engine, case, tokens)
+        case ("measure", case, masks):
+            return measure(engine, case, masks)
     raise AssertionError(question)
 
 

@@ -4,8 +4,8 @@ The table has a line per token: the state before it, how many tokens the automat
 model itself would have said and whether that was blocked, the token drawn and the states it moves
 through, and the feasible mass: the share of the model's probability that the mask keeps.
 
-Left out: pictures (`viz`), and how a terminal shows it (`screen`). Exit code 0 for a whole match, 1 where
-the answer was cut before it was one.
+Left out: JSON Schemas (`demo_schema`), pictures (`viz`), and how a terminal shows it (`screen`). Exit code 0
+for a whole match, 1 where the answer was cut before it was one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from minidecoder.api import Run, compile_regex, generate
+from minidecoder.cli import demo_schema
 from minidecoder.cli.screen import Screen
 from minidecoder.decoding.sampling import Sampling
 from minidecoder.errors import UsageError
@@ -54,7 +55,9 @@ def add_parser(subparsers: Any) -> None:
     """Register `demo` and its options."""
     parser = subparsers.add_parser("demo", help="SmolLM2 answers free and constrained, step by step")
     parser.add_argument("example", nargs="?", choices=EXAMPLES, default="price", help="a built-in example")
-    parser.add_argument("--pattern", metavar="REGEX", help="what the answer must match, instead")
+    kind = parser.add_mutually_exclusive_group()
+    kind.add_argument("--pattern", metavar="REGEX", help="what the answer must match, instead")
+    kind.add_argument("--schema", metavar="FILE", help="fill this JSON Schema: a file, or a shipped example")
     parser.add_argument("--prompt", metavar="TEXT", help="what to ask, instead")
     parser.add_argument("--temperature", type=float, default=0.0, help="0 (greedy, the default) or more")
     parser.add_argument("--seed", type=int, default=0, help="of the draws; matters above temperature 0")
@@ -64,6 +67,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run both generations and print them. Bad input raises before the model is loaded."""
+    if args.schema is not None:
+        return demo_schema.run(args)
     example = EXAMPLES[args.example]
     prompt = example.prompt if args.prompt is None else check_text(args.prompt, "--prompt")
     pattern = example.pattern if args.pattern is None else check_text(args.pattern, "--pattern")

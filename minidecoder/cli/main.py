@@ -18,12 +18,12 @@ from collections.abc import Iterator, Sequence
 from typing import NoReturn, TextIO
 
 from minidecoder import __version__
-from minidecoder.cli import bench, compare, conformance, demo, doctor, model
+from minidecoder.cli import bench, check_schema, compare, conformance, demo, doctor, model, show
 from minidecoder.errors import MiniDecoderError
 
 __all__ = ["build_parser", "main"]
 
-COMMANDS = (demo, compare, bench, conformance, doctor, model)
+COMMANDS = (demo, show, compare, bench, check_schema, conformance, doctor, model)
 
 
 class _Parser(argparse.ArgumentParser):

@@ -9,7 +9,7 @@ The others return to the frame below somewhere inside the token. So a sweep of t
 and the frame below is swept from those nodes on, and so on down until nothing returns. A `}` at depth 1,000
 needs two such sweeps. Sets of stacks over an empty bottom serve as the states of these sweeps, and counters
 that are far from their bounds are one state. Left out: whole stacks (`pushdown_index`). Cost: about ten array
-operations per level of the trie, and one row of 256 moves for each set of stacks met.
+operations per level of the trie, and a closure for each move (set of stacks, byte) that a sweep first makes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from minidecoder.grammar.rule_machines import Local
 from minidecoder.grammar.stacks import Frame, StackMachine, Stacks
 from minidecoder.tokens.bitmask import Bitmask, pack
 from minidecoder.tokens.cache import ByteLimitedCache
-from minidecoder.tokens.sweep import Starts, States, sweep, tokens_reached
+from minidecoder.tokens.sweep import Level, ManyStarts, Starts, States, sweep, tokens_reached
 from minidecoder.tokens.trie import Trie
 
 __all__ = ["RelativeSweeps", "Swept"]
@@ -47,8 +47,8 @@ class Swept:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the row."""
-        return 200 + (0 if self.allowed is None else self.allowed.nbytes)
+        """Bytes of the row and the nodes."""
+        return 200 + sum(part.nbytes for part in (self.allowed, self.returns) if part is not None)
 
 
 class RelativeSweeps:
@@ -72,6 +72,9 @@ class RelativeSweeps:
         self._rows = np.zeros((64, 256), dtype=np.intp)
         self._rows[1:] = _UNKNOWN
         self._ends = np.zeros(64, dtype=np.bool_)
+        self._bare: dict[tuple[Local, int], Stacks] = {}
+        self._resumed: dict[tuple[Local, int], Stacks] = {}
+        self._closed: dict[tuple[Frame, ...], int] = {(): 0}
 
     @property
     def rows(self) -> int:
@@ -80,14 +83,19 @@ class RelativeSweeps:
 
     def inside(self, frame: Frame) -> Swept:
         """What tokens do that begin by reading a byte in the local of `frame`."""
-        bare = self.machine.make([(frame[0], frame[1], self.machine.bottom)], ends=False)
-        return self._sweep(bare, None)
+        top = frame[:2]
+        if top not in self._bare:
+            self._bare[top] = self.machine.make([(*top, self.machine.bottom)], ends=False)
+        return self._sweep(self._bare[top], None)
 
     def after_return(self, frame: Frame, starts: Starts) -> tuple[Swept, bool]:
         """What tokens do that return to `frame` at the nodes `starts`, and go on from there; and whether
         they may return from it at once."""
-        local, times, _ = frame
-        closed = self.machine.close([self.machine.returned(local, times, self.machine.bottom)]).canonical
+        top = frame[:2]
+        if top not in self._resumed:
+            back = self.machine.returned(*top, self.machine.bottom)
+            self._resumed[top] = self.machine.close([back]).canonical
+        closed = self._resumed[top]
         return self._sweep(closed, starts), closed.ends
 
     def _sweep(self, stacks: Stacks, starts: Starts | None) -> Swept:
@@ -104,15 +112,20 @@ class RelativeSweeps:
         alive = np.ones(len(self._sets), dtype=np.bool_)
         alive[0] = False
         allowed = pack(tokens_reached(self.trie, levels, alive))
-        returns = []
-        for nodes, states in levels:
-            found = self._ends.take(states).nonzero()[0]
-            if len(found):
-                returns.append(found + nodes.start if isinstance(nodes, slice) else nodes[found])
-        return Swept(allowed, self._starts_at(_distinct(np.concatenate(returns))) if returns else None)
+        return Swept(allowed, self._returns(levels))
 
-    def _starts_at(self, nodes: Nodes) -> Starts:
-        return self._starts.get(nodes.tobytes(), lambda: Starts(self.trie, nodes))
+    def _returns(self, levels: list[Level]) -> Starts | None:
+        """The nodes at which something has returned."""
+        if any(isinstance(nodes, slice) for nodes, _ in levels):
+            among = np.zeros(len(self.trie), dtype=np.bool_)
+            for nodes, states in levels:
+                among[nodes] = self._ends.take(states)
+            return ManyStarts(self.trie, among) if among.any() else None
+        found = [nodes[self._ends.take(states)] for nodes, states in levels if not isinstance(nodes, slice)]
+        distinct = _distinct(np.concatenate(found))
+        if not len(distinct):
+            return None
+        return self._starts.get(distinct.tobytes(), lambda: Starts(self.trie, distinct))
 
     # -- the table of moves ---------------------------------------------------------------------
 
@@ -132,9 +145,8 @@ class RelativeSweeps:
     def _step(self, states: States, bytes_: NDArray[np.uint8]) -> States:
         cells = states * 256 + bytes_
         after = self._rows.ravel().take(cells, mode="clip")
-        unknown = (after == _UNKNOWN).nonzero()[0]
-        if len(unknown):
-            for cell in _distinct(cells[unknown]).tolist():
+        if len(after) and after.min() == _UNKNOWN:
+            for cell in _distinct(cells[after == _UNKNOWN]).tolist():
                 if self._rows[cell >> 8, cell & 255] == _UNKNOWN:
                     self._fill(cell >> 8, cell & 255)
             after = self._rows.ravel().take(cells, mode="clip")
@@ -150,7 +162,11 @@ class RelativeSweeps:
             same &= targets == target
             if target and (after := self.machine.machines.moved(times, target)) is not None:
                 moved.append((target, after, below))
-        self._rows[state, same] = self._index(self.machine.close(moved).canonical) if moved else 0
+        frames = tuple(moved)
+        after_byte = self._closed.get(frames)
+        if after_byte is None:
+            after_byte = self._closed[frames] = self._index(self.machine.close(frames).canonical)
+        self._rows[state, same] = after_byte
 
     def _targets_of(self, local: Local) -> Nodes:
         """intp (256,): where each byte leads."""

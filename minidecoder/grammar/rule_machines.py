@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final, NewType, Protocol, TypeAlias
 
+import numpy as np
+
 from minidecoder.regex import tree
 from minidecoder.regex.dfa import DFA, compile_tree
 from minidecoder.regex.limits import Limits
@@ -206,17 +208,15 @@ class RuleMachines:
         return loop.least if times >= loop.least else times
 
     def _add(self, local: Local, machine: Machine, counter: Counter | None) -> None:
-        column = machine.bytes_.byte_class.tolist()
-        accepting = machine.bytes_.accepting.tolist()
-        for state, targets in enumerate(machine.bytes_.table.tolist()):
-            if state:
-                new = self._new_local()
-                self.row[new] = [machine.before + target if target else 0 for target in targets]
-                self.reads[new] = any(targets)
-                self.column[new] = column
-                self.accepting[new] = accepting[state]
-                self.counter[new] = counter
-                self.machine[new] = len(self.machines)
+        table, many = machine.bytes_.table, len(machine.bytes_.table) - 1
+        self.row += np.where(table == 0, 0, table + machine.before)[1:].tolist()
+        self.reads += np.asarray(table.any(axis=1))[1:].tolist()
+        self.column += [machine.bytes_.byte_class.tolist()] * many
+        self.accepting += machine.bytes_.accepting[1:].tolist()
+        self.calls += [()] * many
+        self.counter += [counter] * many
+        self.machine += [len(self.machines)] * many
+        self.is_plain += [False] * many
         self.machines.append(machine)
         if machine.characters is not None:
             self._note_calls(machine, machine.characters)
@@ -228,7 +228,7 @@ class RuleMachines:
         start = Local(machine.before + machine.bytes_.start)
         lists = (self.row, self.column, self.accepting, self.calls, self.reads, self.counter, self.machine)
         for of in (*lists, self.is_plain):
-            of[local] = of[start]  # type: ignore[index, assignment]
+            of[local] = of[start]  # type: ignore[assignment, call-overload]
 
     def _note_calls(self, machine: Machine, characters: DFA) -> None:
         for k, ranges in enumerate(characters.classes):

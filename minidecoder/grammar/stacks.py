@@ -44,7 +44,7 @@ class Stacks:
         self.number = number
         self.frames = frames
         self.ends = ends
-        self.depth: int = 1 + max((below.depth for _, _, below in frames), default=-1)
+        self.depth: int = 1 + max([below.depth for _, _, below in frames], default=-1)
         self.canonical: Stacks = self
 
     def __iter__(self) -> Iterator[Frame]:
@@ -78,10 +78,13 @@ class StackMachine:
         if len(ordered) > 1:
             ordered = tuple(sorted(ordered, key=_frame_key))
         key = (ends, *[(local, times, below.number) for local, times, below in ordered])
+        return self._known.get(key) or self._made(key, ordered, ends)
+
+    def _made(self, key: tuple[object, ...], frames: tuple[Frame, ...], ends: bool) -> Stacks:
         with self.lock:
-            known = self._known.get(key)
+            known = self._known.get(key)  # again: another thread may have been faster
             if known is None:
-                known = Stacks(State(next(self._numbers)), ordered, ends)
+                known = Stacks(State(next(self._numbers)), frames, ends)
                 if known.depth > self.max_depth:
                     raise ConstraintTooLargeError(
                         f"the text is nested more than {self.max_depth:,} deep", "max_depth"
@@ -99,16 +102,13 @@ class StackMachine:
         return below if self.machines.only_returns(local) else self.make(((local, times, below),), ends=False)
 
     def _canonical(self, stacks: Stacks) -> Stacks:
-        plain = self.machines.is_plain
-        if all(plain[local] and below.canonical is below for local, _, below in stacks.frames):
-            return stacks
         near, reach = self.machines.near, self.reach
-        frames = {
-            (local, near(local, times, reach), below.canonical) for local, times, below in stacks.frames
-        }
-        if frames == set(stacks.frames):
-            return stacks
-        return self.make(frames, ends=stacks.ends)
+        frames, same = set[Frame](), True
+        for local, times, below in stacks.frames:
+            as_good = near(local, times, reach) if times else 0  # 0 is near 0, and most frames count nothing
+            same = same and as_good == times and below.canonical is below
+            frames.add((local, as_good, below.canonical))
+        return stacks if same else self.make(frames, ends=stacks.ends)
 
     # -- moving ---------------------------------------------------------------------------------
 
@@ -132,6 +132,7 @@ class StackMachine:
 
     def _closed(self, pending: list[Frame]) -> Stacks:
         machines, kept, ends = self.machines, defaultdict[tuple[Local, int], list[Stacks]](list), False
+        reads, is_plain, calls = machines.reads, machines.is_plain, machines.calls
         seen = set[Frame]()
         while pending:
             frame = pending.pop()
@@ -141,31 +142,31 @@ class StackMachine:
             local, times, below = frame
             if local in machines.unopened:
                 machines.open(local)
-            if machines.reads[local]:
+            if reads[local]:
                 kept[local, times].append(below)
-            if machines.is_plain[local]:
+            if is_plain[local]:
                 continue
-            if machines.calls[local] or local in machines.loops:
-                pending.extend(self._entered(frame))
+            if calls[local] or local in machines.loops:
+                self._enter(frame, pending)
             if machines.may_return(local, times):
                 ends |= below.ends
-                pending.extend(self.returned(*f) for f in below)
+                pending.extend([self.returned(*f) for f in below.frames])
             if len(seen) > _MOST_FRAMES:
                 raise ConstraintTooLargeError(
                     f"the grammar is so ambiguous that {_MOST_FRAMES:,} stacks are open at once", "max_states"
                 )
-        return self.make(((*top, self._joined(below)) for top, below in kept.items()), ends=ends)
+        return self.make([(*top, self._joined(below)) for top, below in kept.items()], ends=ends)
 
-    def _entered(self, frame: Frame) -> Iterator[Frame]:
-        """The frames in which the callees of this one begin."""
+    def _enter(self, frame: Frame, pending: list[Frame]) -> None:
+        """Add the frames in which the callees of this one begin."""
         local, times, below = frame
         for begin, going_on in self.machines.calls[local]:
-            yield begin, 0, self.push(going_on, 0, below)
+            pending.append((begin, 0, self.push(going_on, 0, below)))
         loop = self.machines.loops.get(local)
         if loop is not None and (loop.most is None or times < loop.most):
             # After the last copy there is nothing left to count: its return goes below the loop.
             is_last = loop.most is not None and times + 1 == loop.most
-            yield loop.body, 0, below if is_last else self.push(local, times, below)
+            pending.append((loop.body, 0, below if is_last else self.push(local, times, below)))
 
     def returned(self, local: Local, times: int, below: Stacks) -> Frame:
         """A return point as it is once its callee has returned: a loop counts one more."""

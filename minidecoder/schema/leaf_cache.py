@@ -28,6 +28,11 @@ class LeafCache(Generic[_Made]):
         self._made: OrderedDict[Hashable, _Made] = OrderedDict()
         self._lock = Lock()
 
+    def clear(self) -> None:
+        """Forget every machine, as a benchmark must before each measurement."""
+        with self._lock:
+            self._made.clear()
+
     def get(self, formula: Formula, make: Callable[[], _Made], *details: Hashable) -> _Made:
         """The machine of the formula (and of what else makes it what it is); made where there is none."""
         key = (leaf_key(formula), *details)

@@ -3,7 +3,8 @@
 From state q the sweep carries (node, state) pairs down the trie, level by level, and drops each
 branch where its byte dies. Nothing is built ahead, so a machine of any size gives its first mask at
 once: in the middle of a long literal a sweep touches a handful of nodes. Where most of a level is
-alive, in a string or under `.`, the whole level is moved at once, without lists of nodes.
+alive, in a string or under `.`, the whole level is moved at once, without lists of nodes. A sweep may
+also begin in many nodes at once (`Starts`), where a token goes on after a rule has returned.
 
 Left out: sharing work between states, which `token_classes` does where its tables stay small.
 Cost: array work on the live nodes and their children; about ten times less per node on whole levels.
@@ -13,8 +14,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from itertools import pairwise
 from typing import Final, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +27,7 @@ from minidecoder.tokens.dead_ends import alive_by_single_bytes
 from minidecoder.tokens.trie import Trie, spans
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["Level", "States", "Step", "SweepIndex", "sweep", "tokens_reached"]
+__all__ = ["Level", "ManyStarts", "Starts", "States", "Step", "SweepIndex", "sweep", "tokens_reached"]
 
 States: TypeAlias = NDArray[np.intp]
 Step: TypeAlias = Callable[[States, NDArray[np.uint8]], States]
@@ -39,15 +40,11 @@ _WHOLE_LEVEL: Final = 6  # once a sixth of a level is alive, moving all of it is
 _FEW_NODES = 256  # of which a list is cheap in any case
 
 
-def sweep(trie: Trie, state: State, step: Step, starts: NDArray[np.intp] | None = None) -> Iterator[Level]:
+def sweep(trie: Trie, state: State, step: Step) -> Iterator[Level]:
     """Level by level, the nodes that `state` reaches and the states they reach.
 
-    `step(states, bytes)` gives the states one byte later, elementwise; DEAD stays DEAD. `starts`: the nodes
-    in which the walk begins, ascending; the root where it is None. They are not themselves reached.
+    `step(states, bytes)` gives the states one byte later, elementwise; DEAD stays DEAD.
     """
-    if starts is not None:
-        yield from _sweep_from(trie, state, step, starts)
-        return
     nodes: NDArray[np.intp] = np.zeros(1, dtype=np.intp)
     states: States = np.array([state], dtype=np.intp)
     for depth in range(1, trie.depth + 1):
@@ -63,30 +60,79 @@ def sweep(trie: Trie, state: State, step: Step, starts: NDArray[np.intp] | None 
         yield nodes, states
 
 
-def _sweep_from(trie: Trie, state: State, step: Step, starts: NDArray[np.intp]) -> Iterator[Level]:
-    """The same from nodes on any levels: each joins the walk when its level is passed."""
-    bounds = np.searchsorted(starts, trie.level).tolist()
-    nodes: NDArray[np.intp] = starts[:0]
-    states: States = nodes
-    for begin, end in pairwise(bounds):
-        if begin < end:
-            nodes = np.concatenate([nodes, starts[begin:end]])
-            states = np.concatenate([states, np.full(end - begin, state, dtype=np.intp)])
-        if len(nodes):
-            first, last = trie.first_child[nodes], trie.first_child[nodes + 1]
-            children = spans(first, last)
-            nodes, states = _live_children(trie, children, states.repeat(last - first), step)
-        if len(nodes):
+class Starts:
+    """Nodes on any levels in which walks begin: many walks from one set, each in another state.
+
+    `nodes`: intp, each once. Their children are sorted by byte once, so that a walk looks only at those
+    whose byte it can read.
+    """
+
+    def __init__(self, trie: Trie, nodes: NDArray[np.intp]) -> None:
+        self.trie = trie
+        self.nodes = nodes
+        children = spans(trie.first_child[nodes], trie.first_child[nodes + 1])
+        self._children, self._end = _by_byte(children, trie.byte[children])
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays."""
+        return int(self.nodes.nbytes + self._children.nbytes + self._end.nbytes)
+
+    def sweep(self, state: State, step: Step) -> Iterator[Level]:
+        """What `state` reaches from here, one byte further at a time: a step has nodes of many levels."""
+        count = np.diff(self._end, prepend=0)
+        bytes_ = count.nonzero()[0].astype(np.uint8)
+        after = step(np.full(len(bytes_), state, dtype=np.intp), bytes_)
+        live = after.nonzero()[0]
+        count, end = count[bytes_[live]], self._end[bytes_[live]]
+        nodes, states = self._begun(self._children[spans(end - count, end)], after[live].repeat(count))
+        while len(nodes):
             yield nodes, states
-        elif end == len(starts):
-            return
+            first, last = self.trie.first_child[nodes], self.trie.first_child[nodes + 1]
+            children = spans(first, last)
+            nodes, states = _live_children(self.trie, children, states.repeat(last - first), step)
+
+    def _begun(self, children: NDArray[np.intp], states: States) -> tuple[NDArray[np.intp], States]:
+        return children, states
+
+
+class ManyStarts(Starts):
+    """The same for a good part of all nodes, `among`: bool (N,). All nodes are sorted by byte, once for a
+    trie, and of those that a walk can read it keeps the children of its set."""
+
+    def __init__(self, trie: Trie, among: NDArray[np.bool_]) -> None:
+        self.trie = trie
+        self.among = among
+        if trie not in _sorted_nodes:
+            _sorted_nodes[trie] = _by_byte(np.arange(1, len(trie)), trie.byte[1:])
+        self._children, self._end = _sorted_nodes[trie]
+
+    @property
+    def nodes(self) -> NDArray[np.intp]:  # type: ignore[override]
+        return self.among.nonzero()[0]
+
+    @property
+    def nbytes(self) -> int:
+        return int(self.among.nbytes)
+
+    def _begun(self, children: NDArray[np.intp], states: States) -> tuple[NDArray[np.intp], States]:
+        kept = self.among[self.trie.parent[children]]
+        return children[kept], states[kept]
+
+
+_sorted_nodes: Final = WeakKeyDictionary[Trie, "tuple[NDArray[np.intp], NDArray[np.intp]]"]()
+
+
+def _by_byte(nodes: NDArray[np.intp], bytes_: NDArray[np.uint8]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """The nodes in the order of their bytes, and intp (256,): where those of a byte end."""
+    return nodes[bytes_.argsort(kind="stable")], np.bincount(bytes_, minlength=256).cumsum()
 
 
 def _live_children(
     trie: Trie, children: NDArray[np.intp], states: States, step: Step
 ) -> tuple[NDArray[np.intp], States]:
     after = step(states, trie.byte[children])
-    live = after != DEAD
+    live = after.nonzero()[0]  # all but DEAD, which is 0
     return children[live], after[live]
 
 
