@@ -31,7 +31,7 @@ def scaled(number: Decimal, places: int) -> int:
     if not number:
         return 0  # subtle: 0E-999999999 is a zero too, and its ratio would take for ever
     numerator, denominator = number.as_integer_ratio()
-    return numerator * 10**places // denominator
+    return int(numerator * 10**places // denominator)
 
 
 def check_digits(number: Decimal) -> None:

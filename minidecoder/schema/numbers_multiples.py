@@ -82,7 +82,8 @@ class Multiples:
     def _futures(self, remainder: int) -> tuple[int, ...]:
         """For t = 0, 1, …: what t digits and the fraction must spell to make a multiple, -1 where they
         cannot; up to the t from which all that counts is the last number."""
-        futures, size, left = [], self._one, self._modulus
+        futures: list[int] = []
+        size, left = self._one, self._modulus
         while True:
             wanted = -remainder * size % self.numerator
             common = gcd(left, 10)

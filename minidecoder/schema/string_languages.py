@@ -96,7 +96,7 @@ def _joined(
         return of_dfa(plain(a.dfa, b.dfa, limits))
     classes, members = partition([*a.dfa.classes, *b.dfa.classes], limits)
     left, right = (_over(part.dfa, members, len(classes)) for part in (a, b))
-    numbers = {(DEAD, DEAD): 0}
+    numbers: dict[tuple[int, int], int] = {(DEAD, DEAD): 0}
     pairs = [(int(a.dfa.start), int(b.dfa.start))]
     numbers.setdefault(pairs[0], 1)
     rows = []

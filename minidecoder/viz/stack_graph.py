@@ -146,11 +146,13 @@ def rule_machine(automaton: PushdownAutomaton, rule: str) -> Diagram:
     if not isinstance(automaton, PushdownAutomaton):
         raise UsageError(f"rule_machine takes a grammar's automaton, not a {type(automaton).__name__}")
     machines, names = automaton.machines, automaton.words.name
-    found = next((m for m in machines.machines if names(m.rule) == rule), None)
+    drawn = [m for m in machines.machines if m.characters is not None]  # not those that came as machines
+    found = next((m for m in drawn if names(m.rule) == rule), None)
     if found is None:
-        known = ", ".join(cut(names(m.rule), 30) for m in machines.machines[:12])
+        known = ", ".join(cut(names(m.rule), 30) for m in drawn[:12])
         raise UsageError(f"no rule {rule!r:.40} has been entered; those that were: {known}")
     dfa, arcs = found.characters, list[Arc]()
+    assert dfa is not None
     for source, ranges, target in dfa.edges():
         read = tuple((low, min(high, FIRST_SYMBOL - 1)) for low, high in ranges if low < FIRST_SYMBOL)
         if read:

@@ -59,7 +59,7 @@ def _targets(constraint: Constraint, state: State) -> NDArray[np.int64]:
     index = constraint.index
     classes = index.classes() if isinstance(index, AdaptiveIndex) else None
     if classes is not None:
-        return classes.next_state[classes.class_of_token, state].astype(np.int64)
+        return np.asarray(classes.next_state[classes.class_of_token, state], dtype=np.int64)
     targets = np.zeros(len(constraint.vocabulary), dtype=np.int64)
     for token_id in np.flatnonzero(index.allowed(state)).tolist():
         targets[token_id] = index.after(state, token_id)
