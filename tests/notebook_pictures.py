@@ -74,7 +74,8 @@ def add_player(output: NotebookNode, widget: dict[str, Any], page: Any) -> None:
     page.locator(".mdp").focus()
     for _ in range(telling):
         page.keyboard.press("ArrowRight")
-    ids = [candidate["token_id"] for candidate in steps[telling]["candidates"]]
+    columns, shown = steps[telling]["candidates"], widget["recording"]["shown"][telling]
+    ids = [columns["token_id"][place] for place in shown]
     if steps[telling]["favourite"] in ids:
         page.locator(".mdp .row").nth(ids.index(steps[telling]["favourite"])).click()
     page.mouse.move(0, 0)

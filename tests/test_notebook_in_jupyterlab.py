@@ -264,6 +264,21 @@ def test_a_blocked_token_says_why_when_it_is_clicked(lab: SimpleNamespace, playe
     assert "dies at byte 2 of 2" in player.locator(".why").inner_text()
 
 
+def test_the_slider_scrubs(lab: SimpleNamespace, player: Any) -> None:
+    slider = player.locator("input[type=range]")
+    slider.fill("2")
+    assert at(player) == 2
+    slider.focus()
+    lab.page.keyboard.press("ArrowRight")
+    assert at(player) == 3
+    box = slider.bounding_box()
+    lab.page.mouse.move(box["x"] + box["width"] - 4, box["y"] + box["height"] / 2)
+    lab.page.mouse.down()
+    lab.page.mouse.move(box["x"] + 3, box["y"] + box["height"] / 2, steps=4)
+    lab.page.mouse.up()
+    assert at(player) == 0
+
+
 def test_the_player_fits_a_projector(lab: SimpleNamespace, player: Any) -> None:
     resize(lab.page, tall=False)
     try:

@@ -6,16 +6,21 @@ the notebook opens.
 
 from __future__ import annotations
 
+import json
 import os
+import random
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
+import minidecoder as md
 from minidecoder.lens.trace import Trace
+from minidecoder.models.toy import TableModel
 from minidecoder.viz import player
 from tests import recorded_runs as runs
 from tests.browser import Visit, absent, chromium, visit
@@ -36,7 +41,7 @@ def open_run(browser: Any, tmp_path: Path) -> Iterator[Opener]:
     """Saves a trace and opens the page; closing it checks that nothing was asked for and nothing failed."""
     stack, visits = ExitStack(), []
 
-    def open_(trace: Trace, size: tuple[int, int] = PROJECTOR, **options: Any) -> Visit:
+    def open_(trace: Trace | tuple[Trace, Trace], size: tuple[int, int] = PROJECTOR, **options: Any) -> Visit:
         file = player.save(trace, tmp_path / f"{len(visits)}.html")
         visits.append(stack.enter_context(visit(browser, file, width=size[0], height=size[1], **options)))
         return visits[-1]
@@ -48,6 +53,10 @@ def open_run(browser: Any, tmp_path: Path) -> Iterator[Opener]:
 def position(page: Any) -> tuple[int, int, str]:
     data = page.evaluate("({ ...document.querySelector('.mdp').dataset })")
     return int(data["step"]), int(data["byte"]), data["state"]
+
+
+def file_of(page: Any) -> Path:
+    return Path(page.url.partition("#")[0].removeprefix("file://"))
 
 
 def settle(page: Any) -> None:
@@ -351,7 +360,7 @@ def test_keys_faster_than_the_pictures_show_each_step_at_once(open_run: Opener) 
 
 
 @pytest.mark.parametrize("size", [PROJECTOR, PHONE], ids=["projector", "phone"])
-@pytest.mark.parametrize("run", ["price", "age", "emoji", "hostile"])
+@pytest.mark.parametrize("run", ["price", "age", "emoji", "hostile", "nested"])
 def test_nothing_overlaps_is_cut_off_or_moves_while_stepping(
     open_run: Opener, run: str, size: tuple[int, int]
 ) -> None:
@@ -409,18 +418,18 @@ def test_tab_goes_through_the_controls_in_the_order_they_are_seen(open_run: Open
     for _ in range(30):
         page.keyboard.press("Tab")
         reached.append(page.evaluate("document.activeElement.className || document.activeElement.type"))
-    wanted = ["theme", "full", "help", "range", "next", "last", "play", "bytes"]
+    wanted = ["theme", "save", "full", "help", "range", "next", "last", "play", "speed", "bytes"]
     assert [name for name in reached if name in wanted][: len(wanted)] == wanted
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("run", ["price", "emoji", "free"])
+@pytest.mark.parametrize("run", ["price", "emoji", "free", "nested", "two"])
 def test_axe_finds_nothing_serious(open_run: Opener, run: str, theme: str) -> None:
     try:
         from axe_playwright_python.sync_playwright import Axe
     except ImportError:
         absent("axe-playwright-python is not installed: pip install axe-playwright-python")
-    page = open_run(getattr(runs, run)(), color_scheme=theme).page
+    page = open_run(two_prices() if run == "two" else getattr(runs, run)(), color_scheme=theme).page
     for _ in range(2):
         page.keyboard.press("ArrowRight")
         settle(page)
@@ -433,7 +442,7 @@ def test_a_long_run_on_a_large_vocabulary_opens_and_steps(open_run: Opener) -> N
     tokens = ["</s>", *(f" w{i}" for i in range(3000))]
     trace = runs.scripted("[ w0-9]+", tokens, [*range(5, 68), 0])
     page = open_run(trace).page
-    assert Path(page.url.removeprefix("file://")).stat().st_size < 500_000
+    assert file_of(page).stat().st_size < 500_000
     page.keyboard.press("End")
     assert position(page)[0] == 64
     page.keyboard.press("ArrowLeft")
@@ -585,3 +594,249 @@ def test_a_long_pattern_can_be_read_whole(open_run: Opener, size: tuple[int, int
     assert code.get_attribute("title") == pattern
     assert code.evaluate("(e) => e.scrollWidth <= e.clientWidth")
     assert code.evaluate("(e) => e.scrollHeight <= e.clientHeight + 1 || e.tabIndex === 0")
+
+
+# ---------------------------------------------------------------- the stack, the search, the address, the exports
+
+
+def test_of_a_grammar_the_stack_is_drawn_with_the_innermost_rule_on_top_and_live(open_run: Opener) -> None:
+    trace = runs.nested()
+    page = open_run(trace).page
+    for step in trace.steps:
+        frames = page.evaluate(
+            "[...document.querySelectorAll('.mdp .frame:not(.empty)')].map((f) => f.innerText.split(/\\s+/).join(':'))"
+        )
+        assert frames == list(reversed(step.stack))
+        assert page.locator(".mdp .frame.live").count() == (1 if step.stack else 0)
+        if step.stack:
+            assert page.locator(".mdp .frame:not(.empty)").first.get_attribute("class").split()[1] == "live"
+        page.keyboard.press("ArrowRight")
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text(".mdp .where").endswith("3 rules open · 2 opened · 1 closed")
+
+
+def test_of_a_deep_stack_the_innermost_rules_are_in_sight_and_all_are_counted(open_run: Opener) -> None:
+    depth, tokens = 15, ["</s>", "[", "]", "1"]
+    constraint = md.compile_grammar(runs.JSON_GRAMMAR, md.Vocabulary.from_tokens(tokens, eos="</s>"))
+    wanted = [1] * depth + [3] + [2] * depth + [0]
+    rows = {tuple(wanted[:k]): [3.0 * (i == t) for i in range(4)] for k, t in enumerate(wanted)}
+    trace = md.generate(TableModel(4, rows), [], constraint=constraint, max_tokens=len(wanted)).trace
+    page = open_run(trace, PHONE).page
+    page.locator(".mdp input[type=range]").fill(str(depth))
+    assert page.inner_text(".mdp .where").endswith(f"{depth + 2} rules open")
+    seen = page.evaluate("""() => { const [list, live] = [".frames", ".frame.live"].map((part) => document.querySelector(`.mdp ${part}`).getBoundingClientRect());
+        return list.top <= live.top + 1 && live.bottom <= list.bottom + 1; }""")
+    assert seen
+    picture(page, "deep")
+
+
+def test_where_a_run_was_cut_its_last_stack_is_said_to_be_unknown(open_run: Opener) -> None:
+    trace = runs.nested()
+    page = open_run(replace(trace, steps=trace.steps[:4], finish_reason="length", is_complete=False)).page
+    page.keyboard.press("End")
+    assert page.inner_text(".mdp .where").endswith("its stack is not recorded")
+
+
+def test_a_typed_token_says_why_and_one_that_was_not_recorded_says_so(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    page.locator(".mdp input[type=range]").fill("2")
+    page.focus(".mdp")
+    page.keyboard.press("/")
+    page.keyboard.type("50")
+    assert page.inner_text(".mdp .why").startswith("50 dies at byte 2 of 2: 5 moves s3 → s4")
+    assert page.locator(".mdp .row:enabled").all_inner_texts()[0].split()[0] == "50"
+    assert position(page)[0] == 2, "letters and arrows stay in the field"
+    page.keyboard.press("Escape")
+    assert (
+        page.input_value(".mdp input[type=search]"),
+        page.evaluate("document.activeElement.className"),
+    ) == ("", "mdp")
+    page.fill(".mdp input[type=search]", "#0")
+    assert "</s> comes too early" in page.inner_text(".mdp .why")
+    page.fill(".mdp input[type=search]", "<img onerror=1>")
+    assert page.inner_text(".mdp .why") == "<img␣onerror=1> is no token of this vocabulary."
+    trace = runs.nested()
+    assert len(trace.steps[0].candidates) < trace.vocabulary_size
+    page = open_run(trace).page
+    page.fill(".mdp input[type=search]", "xyz")
+    assert page.inner_text(".mdp .why") == "xyz is not recorded at this step: open in the lab."
+
+
+def test_the_address_says_where_we_are_and_leads_there(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    file = page.url
+    assert "#" not in file
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url(f"{file}#step=2")
+    page.click(".mdp .row.blocked >> nth=0")
+    page.wait_for_url(f"{file}#step=2&token=5")
+    page.reload()
+    assert position(page)[0] == 2
+    assert page.inner_text(".mdp .why").startswith("50 dies at byte 2 of 2")
+    page.evaluate("location.hash = '#step=1&byte=1'")
+    page.wait_for_selector(".mdp[data-byte='1']")
+    for fragment, step in (("#step=999", 4), ("#step=-1&byte=x", 0), ("#step=1&byte=99", 1)):
+        page.goto(f"{file}{fragment}")
+        page.reload()
+        assert position(page)[0] == step
+
+
+def test_the_speed_goes_round_and_plays_faster(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    seen = []
+    for _ in range(4):
+        page.keyboard.press("s")
+        seen.append(page.inner_text(".mdp .speed"))
+    assert seen == ["2×", "4×", "½×", "1×"]
+    assert page.get_attribute(".mdp .speed", "aria-label") == "speed 1×"
+
+
+@pytest.mark.parametrize("run", ["price", "hostile", "two"])
+def test_the_page_gives_back_svg_png_and_the_trace(open_run: Opener, tmp_path: Path, run: str) -> None:
+    shown = two_prices() if run == "two" else getattr(runs, run)()
+    page = open_run(shown, color_scheme="dark").page
+    page.keyboard.press("ArrowRight")
+    settle(page)
+    files = {}
+    for kind in ("svg", "png", "json"):
+        page.keyboard.press("e")
+        with page.expect_download() as download:
+            page.click(f".mdp .saves .{kind}")
+        assert download.value.suggested_filename == {"json": "run.json"}.get(kind, f"run-step-1.{kind}")
+        files[kind] = tmp_path / f"saved.{kind}"
+        download.value.save_as(files[kind])
+    picture_ = ElementTree.parse(files["svg"])
+    assert not {node.tag.rpartition("}")[2] for node in picture_.iter()} & {
+        "script",
+        "img",
+        "foreignObject",
+        "image",
+    }
+    text = "".join(picture_.getroot().itertext())
+    assert {
+        "price": runs.PRICE,
+        "hostile": runs.HOSTILE.replace(" ", "␣"),
+        "two": "The runs part at token 2",
+    }[run] in text
+    assert files["png"].read_bytes().startswith(b"\x89PNG")
+    assert int.from_bytes(files["png"].read_bytes()[16:20], "big") == 2 * PROJECTOR[0]
+    data = json.loads(files["json"].read_text())
+    traces = [Trace.from_json(json.dumps(one)) for one in (data if run == "two" else [data])]
+    assert tuple(traces) == (shown if run == "two" else (shown,))
+
+
+def test_the_help_and_the_exports_are_never_open_together(open_run: Opener) -> None:
+    page = open_run(runs.price()).page
+    page.keyboard.press("?")
+    page.keyboard.press("e")
+    assert (page.is_visible(".mdp .keys"), page.is_visible(".mdp .saves")) == (False, True)
+    page.keyboard.press("Escape")
+    assert not page.is_visible(".mdp .saves")
+    assert page.evaluate("document.activeElement.className") == "save", "the keys are not lost"
+
+
+# ---------------------------------------------------------------- two runs
+
+
+def two_prices() -> tuple[Trace, Trace]:
+    return runs.price(), runs.scripted(runs.PRICE, runs.PRICE_TOKENS, [2, 3, 6, 6, 0])
+
+
+def halves(page: Any) -> list[tuple[str, str]]:
+    found = page.evaluate(
+        "[...document.querySelectorAll('.mdp .side')].map((half) => [half.dataset.step, half.dataset.byte])"
+    )
+    return [(step, byte) for step, byte in found]
+
+
+def test_two_runs_step_together_and_show_where_they_part(open_run: Opener) -> None:
+    page = open_run(two_prices()).page
+    assert page.inner_text(".mdp .parting") == "≠ The runs part at token 2: A draws .5, B .."
+    for step in range(1, 6):
+        page.keyboard.press("ArrowRight")
+        assert halves(page) == [(str(min(step, 4)), "0"), (str(step), "0")], (
+            "the shorter one waits at its end"
+        )
+        settle(page)
+    assert page.inner_text(".mdp .count") == "step 5 / 5"
+    assert page.locator(".mdp .parts-here").all_inner_texts() == [".5", "."]
+    assert page.is_disabled(".mdp .next")
+    page.keyboard.press("ArrowLeft")
+    assert halves(page) == [("4", "0"), ("4", "0")]
+    page.keyboard.press("d")
+    assert halves(page) == [("1", "0"), ("1", "0")]
+    page.locator(".mdp input[type=range]").fill("3")
+    assert halves(page) == [("3", "0"), ("3", "0")]
+    assert page.text_content(".mdp [aria-live]").startswith("A: Step 3 of 4")
+
+
+def test_in_byte_view_the_shorter_token_waits_for_the_longer(open_run: Opener) -> None:
+    page = open_run(two_prices()).page
+    page.keyboard.press("b")
+    page.keyboard.press("d")
+    seen = []
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+        settle(page)
+        seen.append(halves(page))
+    assert seen == [[("1", "1"), ("2", "0")], [("2", "0"), ("2", "0")], [("3", "0"), ("3", "0")]]
+
+
+@pytest.mark.parametrize("size", [PROJECTOR, (1920, 1080), PHONE], ids=["projector", "full-hd", "phone"])
+def test_two_runs_fit_a_projector_and_stand_one_above_the_other_on_a_phone(
+    open_run: Opener, size: tuple[int, int]
+) -> None:
+    page = open_run((runs.nested(), runs.price()), size).page
+    for _ in range(2):
+        page.keyboard.press("ArrowRight")
+        settle(page)
+    boxes = [half.bounding_box() for half in page.locator(".mdp .side").all()]
+    assert overlaps(boxes) == []
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    parts = [
+        box
+        for part in ("header", ".sofar", ".left", ".right", "footer")
+        for box in [page.locator(f".mdp .side >> nth=0 >> css={part}").bounding_box()]
+    ]
+    assert overlaps(parts) == []
+    if size == PHONE:
+        assert boxes[0]["y"] + boxes[0]["height"] <= boxes[1]["y"]
+    else:
+        assert page.evaluate("document.documentElement.scrollHeight <= innerHeight")
+    picture(page, f"two-{size[0]}")
+
+
+# ---------------------------------------------------------------- large
+
+
+def test_a_thousand_states_and_five_hundred_steps_stay_usable(
+    open_run: Opener, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chance = random.Random(1)
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    words = sorted({"".join(chance.choice(letters) for _ in range(6)) for _ in range(380)})
+    text = "".join(chance.choice(words[:40]) + " " for _ in range(71))
+    tokens = ["</s>", *letters, " ", *(a + b for a in letters for b in "aeiou")]
+    wanted = [tokens.index(char) for char in text]
+    trace = runs.scripted("((" + "|".join(words) + ") )+", tokens, wanted)
+    assert trace.machine is not None
+    assert len(trace.machine.states) + trace.machine.left_out > 1_000
+    assert len(trace.steps) > 490
+    page = open_run(trace).page
+    size = file_of(page).stat().st_size
+    assert size < 2_000_000
+    times = page.evaluate("""() => { const slider = document.querySelector(".mdp input[type=range]");
+        return [...Array(40).keys()].map((i) => { const start = performance.now(); slider.value = 440 + i;
+            slider.dispatchEvent(new Event("input")); document.body.getBoundingClientRect(); return performance.now() - start; }); }""")
+    page.keyboard.press("ArrowLeft")
+    settle(page)
+    assert page.evaluate(IN_SIGHT) == []
+    assert 0 < page.locator(".mdp .node.near").count() < page.locator(".mdp .node").count() / 2
+    picture(page, "thousand")
+    with capsys.disabled():
+        print(
+            f"\n{len(trace.steps)} steps, {len(trace.machine.states) + trace.machine.left_out} states: page {size / 1e6:.2f} MB, "
+            f"a step {sorted(times)[20]:.0f} ms (median), {max(times):.0f} ms (slowest of 40)"
+        )

@@ -28,7 +28,7 @@ def widget() -> object:
 
 def test_the_widget_carries_the_whole_trace_and_the_machine_in_one_traitlet(widget: object) -> None:
     sent = widget.get_state()["recording"]
-    assert set(sent) == {"trace", "svg"}
+    assert set(sent) == {"trace", "svg", "shown"}
     assert 'id="state-s4"' in sent["svg"]
     assert len(sent["trace"]["steps"]) == 4
     assert sent["trace"]["text"] == "12.50"
@@ -36,11 +36,88 @@ def test_the_widget_carries_the_whole_trace_and_the_machine_in_one_traitlet(widg
     assert "font-family" not in sent["svg"], "the style sheet says it once for all"
 
 
-def test_only_the_tokens_that_get_a_bar_are_sent() -> None:
+def test_the_trace_is_sent_as_it_is_so_that_the_page_can_give_it_back() -> None:
     sent = player._recording(runs.age())["trace"]
-    assert all(len(step["candidates"]) <= player.ROWS for step in sent["steps"])
-    for step, whole in zip(sent["steps"], runs.age().steps, strict=True):
-        assert whole.token_id in {candidate["token_id"] for candidate in step["candidates"]}
+    assert Trace.from_json(json.dumps(sent)) == runs.age()
+
+
+def test_a_step_names_the_tokens_that_get_a_row_and_the_drawn_one_is_among_them() -> None:
+    trace = runs.scripted("[ w0-9]+", ["</s>", *(f" w{i}" for i in range(300))], [5, 6, 7])
+    for step, places in zip(trace.steps, player._recording(trace)["shown"], strict=True):
+        assert len(places) == player.ROWS < len(step.candidates)
+        assert step.token_id in {step.candidates[place].token_id for place in places}
+
+
+def other_price(wanted: list[int]) -> Trace:
+    return runs.scripted(runs.PRICE, runs.PRICE_TOKENS, wanted)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "place"),
+    [
+        ([2, 4, 6, 0], [2, 4, 6, 0], None),
+        ([2, 4, 6, 0], [2, 3, 6, 6, 0], 1),
+        ([2, 4, 6, 0], [2, 4, 6], 3),
+        ([1, 4], [2, 4], 0),
+    ],
+    ids=["the same", "another token", "one is shorter", "at once"],
+)
+def test_two_runs_part_at_the_first_token_that_is_not_the_same(
+    a: list[int], b: list[int], place: int | None
+) -> None:
+    one, two = other_price(a), other_price(b)
+    assert player.first_divergence(one, two) == player.first_divergence(two, one) == place
+
+
+def test_runs_of_two_vocabularies_are_compared_by_what_the_tokens_say() -> None:
+    one = runs.scripted("a+", ["</s>", "a"], [1, 1])
+    two = runs.scripted("a+", ["</s>", "b", "a"], [2, 2])
+    assert player.first_divergence(one, two) is None
+
+
+def test_two_runs_are_sent_together_with_where_they_part(tmp_path: Path) -> None:
+    pytest.importorskip("anywidget")
+    sent = player.show(runs.price(), other_price([2, 3, 6, 6, 0])).get_state()["recording"]
+    assert set(sent) == {"trace", "svg", "shown", "other", "divergence"}
+    assert (sent["other"]["trace"]["text"], sent["divergence"]) == ("12.00", 1)
+    page = player.save((runs.price(), runs.price()), tmp_path / "two.html").read_text()
+    assert '"divergence":null' in page
+
+
+def test_without_a_widget_two_runs_are_two_tables_and_one_picture() -> None:
+    pytest.importorskip("anywidget")
+    data, _ = player.show(runs.price(), runs.nested())._repr_mimebundle_()
+    assert data["text/plain"] == f"{still_text(runs.price())}\n\n{still_text(runs.nested())}"
+    picture = ElementTree.fromstring(data["image/svg+xml"])
+    first, second = (child for child in picture if child.tag.endswith("}svg"))
+    assert second.attrib["y"] == first.attrib["height"]
+    assert int(picture.attrib["height"]) == int(first.attrib["height"]) + int(second.attrib["height"])
+
+
+def test_three_runs_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="one run, or two side by side, not 3"):
+        player.save((runs.price(),) * 3, tmp_path / "three.html")  # type: ignore[arg-type]
+
+
+def test_of_a_large_machine_the_edges_that_the_run_took_are_drawn_all() -> None:
+    trace = runs.scripted("[a-z]{400,999}", ["</s>", "a", "é"], [1] * 450)
+    kept = {(edge.source, edge.target) for edge in trace.machine.edges}
+    assert ("s440", "s441") not in kept, "the trace had no room for it"
+    svg = player._machine_svg(trace)
+    assert 'id="edge-s440-s441"' in svg
+    assert "a …" in svg
+    assert player._with_its_way(runs.emoji().machine, runs.emoji().steps) == runs.emoji().machine
+
+
+def test_no_edge_is_made_up_where_a_long_path_was_cut() -> None:
+    trace = runs.scripted("x{500}", ["</s>", "x" * 100], [1] * 5)
+    edges = player._with_its_way(trace.machine, trace.steps).edges
+    assert all(int(edge.target[1:]) == int(edge.source[1:]) + 1 for edge in edges)
+
+
+def test_every_module_beside_the_player_is_part_of_it() -> None:
+    assert {f"{name}.mjs" for name in player._MODULES} == {file.name for file in FOLDER.glob("*.mjs")}
+    assert player._MODULES[-1] == "player"
 
 
 def test_the_mime_bundle_keeps_a_picture_and_a_text_beside_the_widget(widget: object) -> None:

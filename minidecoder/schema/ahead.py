@@ -29,12 +29,13 @@ _MOST_ITEMS: int = 30  # places of one array
 def look_ahead(bodies: SchemaBodies, most: int) -> None:
     """Look at up to `most` goals, those near the root first. Raises what compiling a schema raises."""
     todo, seen = deque([bodies.expander.root]), {bodies.expander.root}
-    while todo and len(seen) <= most:
-        bodies.limits.check_time()
+    while todo:
         goal = todo.popleft()
         for kind in TYPES:
-            formula = bodies.expander.expand(goal, kind)
-            for further in _goals(bodies, goal, formula, kind):
+            for further in _goals(bodies, goal, bodies.expander.expand(goal, kind), kind):
+                bodies.limits.check_time()
+                if len(seen) == most:
+                    return
                 if further not in seen:
                     seen.add(further)
                     todo.append(further)

@@ -7,11 +7,14 @@ Two keywords that both forbid the token are then both innocent, and so is JSON i
 
 Left out: subschemas as such (an entry of `allOf` or `properties` is no keyword, the keywords in it are), and
 documents that the schema refers to and nobody handed over. Cost: a compile for each keyword, at most
-`MOST_TRIALS` of them, those that stand nearest to the place in the text first.
+`MOST_TRIALS` of them and `MOST_SECONDS` of time, those that stand nearest to the place in the text first.
 """
 
 from __future__ import annotations
 
+import json
+import re
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -24,9 +27,11 @@ from minidecoder.schema.parse import escape, load_schema
 from minidecoder.schema.resolve import Schema
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["MOST_TRIALS", "Blame", "Blamer", "blame"]
+__all__ = ["MOST_SECONDS", "MOST_TRIALS", "Blame", "Blamer", "blame"]
 
-MOST_TRIALS: Final = 300
+MOST_TRIALS = 300
+MOST_SECONDS = 3.0  # somebody waits for the answer
+_NAME: Final = re.compile(rb'"((?:[^"\\]|\\.)*)"[ \t\n\r]*:')
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,16 @@ class Blamer:
         machine = self._compile(schema, resources)
         if _allows(machine, data, token):
             return Blame((), complete=True)
-        candidates = sorted(_keywords(schema, resources), key=lambda c: _distance(c[0], _here(machine, data)))
-        found = tuple(
-            (pointer + escape(keyword), keyword)
-            for pointer, keyword in candidates[:MOST_TRIALS]
-            if self._passes_without(schema, resources, pointer, keyword, data, token)
-        )
-        return Blame(found, complete=len(candidates) <= MOST_TRIALS)
+        here = _here(machine, data)
+        candidates = sorted(_keywords(schema, resources), key=lambda c: _distance(c[0], here))
+        found, end, tried = list[tuple[str, str]](), time.monotonic() + MOST_SECONDS, 0
+        for pointer, keyword in candidates[:MOST_TRIALS]:
+            if time.monotonic() > end:
+                break
+            tried += 1
+            if self._passes_without(schema, resources, pointer, keyword, data, token):
+                found.append((pointer + escape(keyword), keyword))
+        return Blame(tuple(found), complete=tried == len(candidates))
 
     def _passes_without(
         self,
@@ -124,12 +132,15 @@ def _here(machine: PushdownAutomaton, data: bytes) -> frozenset[str]:
         state, held = after, machine.hold(after)
     assert held is not None  # it keeps the state from being forgotten
     names = [*machine.open_rules(state), *(part.where for part in machine.expected(state))]
-    return frozenset(word for name in names for word in name.replace(":", " ").split() if word[:1] == "/")
+    found = {word for name in names for word in name.replace(":", " ").split() if word[:1] == "/"}
+    # Numbers and strings do not say whose they are; the name that was read last does.
+    written = _NAME.findall(data)
+    return frozenset(found | ({escape(json.loads(b'"' + written[-1] + b'"'))} if written else set()))
 
 
 def _distance(pointer: str, here: frozenset[str]) -> int:
     """0 for a place that is open, 1 for what stands inside one or around it, else 2."""
-    if pointer in here or not pointer:
+    if pointer in here or not pointer or any(pointer.endswith(place) for place in here):
         return 0
     return 2 - any(pointer.startswith(place) or place.startswith(pointer) for place in here)
 

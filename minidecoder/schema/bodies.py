@@ -20,16 +20,18 @@ from minidecoder.errors import UsageError
 from minidecoder.grammar.rule_machines import Body, Counted, Local, Ready, RuleMachines
 from minidecoder.regex import tree
 from minidecoder.regex.utf8 import lower_to_bytes
+from minidecoder.schema.alike import all_alike
 from minidecoder.schema.atoms import IsTrue, StringIn
 from minidecoder.schema.blame import Blamer
-from minidecoder.schema.branches import Branch, item_branches
-from minidecoder.schema.counts import Positions, close, counts_of
+from minidecoder.schema.branches import item_branches
+from minidecoder.schema.counts import close
 from minidecoder.schema.escapes import Escapes
 from minidecoder.schema.expand import Expander
-from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas, Or
+from minidecoder.schema.factors import has_name
+from minidecoder.schema.formula import FALSE, Formula, Formulas
 from minidecoder.schema.inhabited import Inhabited
 from minidecoder.schema.length_counter import LengthCounter
-from minidecoder.schema.members import Member, Members, ObjectState
+from minidecoder.schema.members import Member, Members, ObjectState, in_parts
 from minidecoder.schema.names import names_of
 from minidecoder.schema.numbers import number_dfa
 from minidecoder.schema.string_machine import string_machine
@@ -42,6 +44,7 @@ __all__ = ["WHITESPACE", "SchemaBodies", "Whitespace"]
 Whitespace: TypeAlias = Literal["flexible", "compact", "spaced", "any"]
 WHITESPACE: Final = ("flexible", "compact", "spaced", "any")
 _LONGEST_SPACE: Final = 20  # characters between two JSON tokens, so that no model can write space for ever
+_MOST_WAYS: Final = 64  # members in one rule: the table of a rule grows with the square of them
 _BLANK: Final = tree.Chars(((9, 10), (13, 13), (32, 32)))
 _NOTHING: Final = tree.Concat(())
 
@@ -67,6 +70,13 @@ class _Number:
 class _Members:
     state: ObjectState
     first: bool
+
+
+@dataclass(frozen=True)
+class _Some:
+    """One of these members, and the object after it: a part of the ways of a large object."""
+
+    ways: tuple[Member, ...]
 
 
 @dataclass(frozen=True)
@@ -109,7 +119,7 @@ class SchemaBodies:
         self.members = Members(
             self.formulas,
             self.inhabited.inhabited,
-            lambda names, name: string_language(names).accepts(name),
+            has_name,
             lambda names: names is not FALSE and not string_language(names).is_empty,
         )
 
@@ -137,6 +147,8 @@ class SchemaBodies:
                 return Ready(lower_to_bytes(number_dfa(formula)))
             case _Members(state, first):
                 return tree.Choice(tuple(self._object(state, first)))
+            case _Some(ways):
+                return tree.Choice(tuple(tree.Concat(tuple(self._member(member))) for member in ways))
             case _Items():
                 return self._items(rule)
             case _MoreItems(goal, least, most):
@@ -152,16 +164,14 @@ class SchemaBodies:
         match rule:
             case _Value(goal):
                 return f"value {pointer_of(goal)}".strip()
-            case _Members(state, _):
-                return f"object {pointer_of(state.owner)}".strip()
+            case _Members(ObjectState(owner=owner)) | _Some((Member(after=ObjectState(owner=owner)), *_)):
+                return f"object {pointer_of(owner)}".strip()
             case _Items(owner, _, _):
                 return f"array {pointer_of(owner)}".strip()
             case _Item(goal) | _MoreItems(goal, _, _):
                 return f"item {pointer_of(goal)}".strip()
-            case _Text():
-                return "string"
-            case _Number():
-                return "number"
+            case _Text() | _Number():
+                return "string" if isinstance(rule, _Text) else "number"
         return str(rule)
 
     def expected(self, locals_: Iterable[Local]) -> tuple[ExpectedPart, ...]:
@@ -218,8 +228,12 @@ class SchemaBodies:
         if self.members.closes(state):
             yield tree.Concat((self._space(), _text("}")))
         before = self._space() if first else self._comma()
-        for member in self.members.ways(state):
-            yield tree.Concat((before, *self._member(member)))
+        ways = self.members.ways(state)
+        if len(ways) <= _MOST_WAYS:
+            yield from (tree.Concat((before, *self._member(member))) for member in ways)
+        else:
+            some = [self.machines.call(_Some(part)) for part in in_parts(ways, _MOST_WAYS)]
+            yield tree.Concat((before, tree.Choice(tuple(some))))
 
     def _member(self, member: Member) -> Iterator[tree.Node]:
         if isinstance(member.name, str) and self.escapes == "canonical":
@@ -242,7 +256,7 @@ class SchemaBodies:
         ]
         before = self._space() if rule.first else self._comma()
         options = [tree.Concat((self._space(), _text("]")))] if close(rule.rest) else []
-        alike = _all_alike(rule.rest, ways)
+        alike = all_alike(rule.rest, ways)
         for branch in ways:
             value = self.machines.call(_Value(branch.goal))
             if alike is None:
@@ -268,25 +282,6 @@ class SchemaBodies:
         if self.whitespace == "spaced":
             return _text(mark + " ")
         return tree.Concat((self._space(), _text(mark), self._space()))
-
-
-def _all_alike(rest: Formula, ways: list[Branch]) -> tuple[int, int | None] | None:
-    """(least, most) of further items after the next one, where each of them is asked the same; else None."""
-    counts = counts_of(rest)
-    is_flat = not isinstance(rest, Or) and not any(isinstance(p, Or) for p in getattr(rest, "parts", ()))
-    if len(ways) != 1 or not is_flat or any(atom.keys != Positions(0, None) for atom in counts):
-        return None
-    sizes = [atom for atom in counts if atom.goal is TRUE]
-    others = [atom for atom in counts if atom.goal is not TRUE]
-    if len(sizes) > 1 or any((atom.lo, atom.hi) != (0, 0) for atom in others):
-        return None
-    if not sizes:
-        return (0, None) if ways[0].rest is rest else None
-    left = [atom for atom in counts_of(ways[0].rest) if atom.goal is not TRUE]
-    if set(left) != set(others):
-        return None
-    size = sizes[0]
-    return max(size.lo - 1, 0), None if size.hi is None else size.hi - 1
 
 
 def _booleans(formulas: Formulas, formula: Formula) -> list[str]:

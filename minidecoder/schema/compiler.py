@@ -24,7 +24,7 @@ from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["compile_schema"]
 
-_GOALS_AHEAD: Final = 2_000  # whose faults are found before the first token
+GOALS_AHEAD: Final = 2_000  # whose faults are found before the first token
 
 
 def compile_schema(
@@ -38,9 +38,10 @@ def compile_schema(
     resources: Mapping[str, Any] | None = None,
     limits: Limits | None = None,
     max_depth: int = MAX_DEPTH,
+    goals_ahead: int = GOALS_AHEAD,
 ) -> PushdownIndex:
     """The index, whose `automaton` is the machine and `automaton.notes` what `lenient` left out. `schema`:
-    what `parse.load_schema` takes.
+    what `parse.load_schema` takes; `goals_ahead`: how many goals are looked at for faults beforehand.
 
     Raises `SchemaError` and `UnsupportedFeatureError` with a JSON pointer, `UnsatisfiableConstraintError`
     where no instance exists, `ConstraintTooLargeError` past a limit.
@@ -53,7 +54,7 @@ def compile_schema(
     bodies = SchemaBodies(expander, whitespace=whitespace, escapes=escapes)
     if not bodies.inhabited.inhabited(expander.root):
         raise UnsatisfiableConstraintError("no JSON value satisfies the schema")
-    look_ahead(bodies, _GOALS_AHEAD)
+    look_ahead(bodies, goals_ahead)
     start = bodies.machines.begin(bodies.root)
     automaton = PushdownAutomaton(
         bodies.machines, start, bodies, reach=vocabulary.trie.depth, max_depth=max_depth
@@ -73,6 +74,7 @@ def compile_schema(
             resources=resources,
             limits=Limits(bodies.limits.max_states, bodies.limits.timeout_s),
             max_depth=max_depth,
+            goals_ahead=0,  # it reads one text
         ).automaton
 
     bodies.blame = Blamer(schema, resources or {}, again)

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from minidecoder.schema.atoms import StringIn
 from minidecoder.schema.counts import Count, Positions, close, counts_of
 from minidecoder.schema.formula import TRUE, And, Formula, Formulas, Literal, literals
+from minidecoder.schema.strings import string_language
 
-__all__ = ["Factors", "factors", "names_in"]
+__all__ = ["Factors", "factors", "has_name", "names_in"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,6 +47,13 @@ def factors(formulas: Formulas, rest: Formula) -> Factors | None:
     by_name = {name: formulas.and_(parts) for name, parts in groups.items()}
     required = frozenset(name for name, formula in by_name.items() if not close(formula))
     return Factors(by_name, tuple(steady), required, frozenset(names_in(rest)))
+
+
+def has_name(names: Formula, name: str) -> bool:
+    """Whether a set of names, a formula about texts, holds the name."""
+    if isinstance(names, Literal) and isinstance(names.atom, StringIn):
+        return (name in names.atom.values) is names.positive
+    return string_language(names).accepts(name)
 
 
 def names_in(rest: Formula) -> Iterator[str]:

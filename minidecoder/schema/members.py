@@ -23,7 +23,7 @@ from minidecoder.schema.counts import Count, Positions, close, counts_of, every,
 from minidecoder.schema.factors import Factors, factors, names_in
 from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas
 
-__all__ = ["Member", "Members", "ObjectState"]
+__all__ = ["Member", "Members", "ObjectState", "in_parts"]
 
 
 _MOST_STATES: Final = 20_000
@@ -269,6 +269,17 @@ class Members:
             if self.formulas.and_([branch.goal, self.formulas.not_(atom.goal)]) is FALSE:
                 rest = self.formulas.and_([rest, every(self.formulas, atom.keys, atom.goal)])
         return rest
+
+
+def in_parts(ways: tuple[Member, ...], most: int) -> list[tuple[Member, ...]]:
+    """The ways in parts of at most `most`, cut by the place of the names so that other states of the same
+    object have the same parts."""
+    parts: dict[tuple[bool, int], list[Member]] = {}
+    for number, way in enumerate(ways):
+        in_order = way.after.passed > 0 and not way.after.used
+        place = way.after.passed if in_order and isinstance(way.name, str) else number
+        parts.setdefault((in_order, place // most), []).append(way)
+    return [tuple(part) for part in parts.values()]
 
 
 def _keys(atom: Count) -> Formula:

@@ -4,7 +4,8 @@
 // may not import another file. The picture is graphviz's and never laid out anew; only classes change.
 
 const SVG = "http://www.w3.org/2000/svg";
-const SMALLEST_SCALE = 0.86, SCROLLED_SCALE = 1.25, LARGEST_SCALE = 2.4; // an edge label has 14 px at 1
+const MANY_STATES = 40;
+const SMALLEST_SCALE = 0.86, SCROLLED_BELOW = 0.65, SCROLLED_SCALE = 1.25, LARGEST_SCALE = 2.4; // an edge label has 14 px at 1
 
 function machineView(svgText) {
   const svg = document.importNode(new DOMParser().parseFromString(svgText, "image/svg+xml").documentElement, true);
@@ -13,7 +14,9 @@ function machineView(svgText) {
   const cross = shape("g", { class: "cross" }, shape("path", { class: "stub" }), shape("path", { class: "sign" }));
   svg.querySelector("g").append(cross, marker);
   const byId = new Map([...svg.querySelectorAll("[id]")].map((node) => [node.id, node]));
-  return { box, svg, marker, cross, state: (name) => byId.get(`state-${name}`), edge: (a, b) => byId.get(`edge-${a}-${b}`) };
+  const ends = new Map([...byId.keys()].filter((id) => id.startsWith("edge-")).map((id) => [id, id.split("-").slice(1)]));
+  svg.classList.toggle("large", svg.querySelectorAll(".node").length > MANY_STATES);
+  return { box, svg, marker, cross, ends, byId, state: (name) => byId.get(`state-${name}`), edge: (a, b) => byId.get(`edge-${a}-${b}`) };
 }
 
 function shape(tag, attributes, ...children) {
@@ -47,8 +50,8 @@ function putMarker(machine, point, visible) {
 }
 
 function markMachine(machine, liveState, stops, blocked) {
-  for (const node of machine.svg.querySelectorAll(".live, .path, .reached, .blocked")) {
-    node.classList.remove("live", "path", "reached", "blocked");
+  for (const node of machine.svg.querySelectorAll(".live, .path, .reached, .blocked, .near")) {
+    node.classList.remove("live", "path", "reached", "blocked", "near");
   }
   machine.state(liveState)?.classList.add("live");
   stops.slice(1).forEach((name, i) => {
@@ -56,7 +59,18 @@ function markMachine(machine, liveState, stops, blocked) {
   });
   const end = stops.at(-1);
   if (end !== undefined && end !== liveState && !blocked) machine.state(end)?.classList.add("reached");
+  if (machine.svg.classList.contains("large")) markNear(machine, [liveState, ...stops]);
   putCross(machine, blocked ? centre(machine, end) : null);
+}
+
+// The ways out of these states, and where they lead.
+function markNear(machine, names) {
+  for (const name of names) machine.state(name)?.classList.add("near");
+  for (const [id, [from, to]] of machine.ends) {
+    if (!names.includes(from)) continue;
+    machine.byId.get(id).classList.add("near");
+    machine.state(to)?.classList.add("near");
+  }
 }
 
 function putCross(machine, at) {
@@ -67,11 +81,12 @@ function putCross(machine, at) {
   sign.setAttribute("d", `M${at.x - 7},${y + 16}l14,14m0,-14l-14,14`);
 }
 
-// As large as its box allows, up to 2.4 times; what would then be too small to read is drawn legible and scrolls.
+// As large as its box allows, up to 2.4 times; what would be a little too small to read is as small as may be, and what would
+// be much too small is drawn well legible; both scroll.
 function fit({ box, svg }) {
   const { width, height } = svg.viewBox.baseVal, unit = parseFloat(getComputedStyle(box).fontSize) / 16;
   const whole = Math.min(box.clientWidth / width, box.clientHeight / height) / unit;
-  const scale = unit * (whole < SMALLEST_SCALE ? SCROLLED_SCALE : Math.min(whole, LARGEST_SCALE));
+  const scale = unit * (whole < SCROLLED_BELOW ? SCROLLED_SCALE : Math.min(Math.max(whole, SMALLEST_SCALE), LARGEST_SCALE));
   svg.style.width = `${Math.floor(width * scale)}px`;
   svg.style.height = `${Math.floor(height * scale)}px`;
 }

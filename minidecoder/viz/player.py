@@ -2,41 +2,45 @@
 
     show(run)                              # in JupyterLab; a run or its trace
     save(run, "price.html")                # opens by double-click, without kernel or network
+    show(run, other)                       # two runs side by side; save((run, other), "two.html")
 
-The trace and the drawn machine are sent once; the three `.mjs` files do the rest. Where there is
-no widget, the picture and the table of `Player`'s mime bundle remain.
+The trace and the drawn machine are sent once; the `.mjs` files do the rest, and give both back as SVG, PNG
+and JSON. Where there is no widget, the picture and the table of `Player`'s mime bundle remain.
 
-Left out: anything that needs a kernel. Cost: one drawing, and a page of 40 KB plus the trace.
+Left out: anything that needs a kernel. Cost: one drawing, and a page of 80 KB plus the trace.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from html import escape
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, TypeAlias
 
 from minidecoder.errors import MissingDependencyError, UsageError
-from minidecoder.lens.trace import Machine, Trace
+from minidecoder.lens.labels import show_bytes
+from minidecoder.lens.trace import Candidate, Machine, MachineEdge, Trace, TraceStep
 from minidecoder.viz.graph import draw
 from minidecoder.viz.layout import write_file
 from minidecoder.viz.plots import top_candidates
 from minidecoder.viz.still import still_svg, still_text
 from minidecoder.viz.theme import css_variables
 
-__all__ = ["save", "show"]
+__all__ = ["first_divergence", "save", "show"]
 
 ROWS: Final = 15
+WHOLE_PATH: Final = 20  # a path of fewer moves was surely not cut
 _SAID_BY_CSS: Final = (
     r' (font-family="[^"]*"|fill="[^"]*"|stroke="[^"]*"|stroke-width="1.5"|text-anchor="middle"'
     r'|font-size="14(.00)?")'
 )
 _HERE: Final = files("minidecoder.viz")
+_MODULES: Final = ("machine", "tokens", "stack", "search", "page", "views", "exports", "controls", "player")
 
 
 class _HasTrace(Protocol):
@@ -44,21 +48,44 @@ class _HasTrace(Protocol):
     def trace(self) -> Trace: ...
 
 
-def show(run: Trace | _HasTrace) -> Any:
-    """The player of a run, or of its trace, as a widget, whose keys are ← → Home End, Space, b, f, t and ?.
+_Shown: TypeAlias = Trace | _HasTrace
+
+
+def show(run: _Shown, other: _Shown | None = None) -> Any:
+    """The player of a run, or of its trace, as a widget; `?` tells its keys. With another run, both side by
+    side, and where they part.
 
     Raises `UsageError` for anything without a trace, `MissingDependencyError` where anywidget is not
     installed, or nothing can draw the machine.
     """
-    return _player_class()(_trace_of(run))
+    return _player_class()(*_traces_of(run if other is None else (run, other)))
 
 
-def save(run: Trace | _HasTrace, path: str | Path) -> Path:
-    """Write the player as one self-contained HTML file; its path comes back. `UsageError` if it cannot."""
-    return write_file(path, _page(_trace_of(run)).encode())
+def save(run: _Shown | tuple[_Shown, _Shown], path: str | Path) -> Path:
+    """Write the player of a run, or of two, as one self-contained HTML file; its path comes back. Its address
+    takes a place: `price.html#step=2`. `UsageError` if it cannot."""
+    return write_file(path, _page(_traces_of(run)).encode())
 
 
-def _trace_of(run: Trace | _HasTrace) -> Trace:
+def first_divergence(a: Trace, b: Trace) -> int | None:
+    """The first token, from 0, that is not the same in both runs; None where none is. Tokens of two
+    vocabularies are compared by their labels."""
+    is_one_vocabulary = a.vocabulary_size == b.vocabulary_size
+    for index, (one, two) in enumerate(zip(a.steps, b.steps, strict=False)):
+        if one.label != two.label or (is_one_vocabulary and one.token_id != two.token_id):
+            return index
+    shorter, longer = sorted((len(a.steps), len(b.steps)))
+    return None if shorter == longer else shorter
+
+
+def _traces_of(run: _Shown | tuple[_Shown, ...]) -> list[Trace]:
+    runs = run if isinstance(run, tuple | list) else (run,)
+    if not 1 <= len(runs) <= 2:
+        raise UsageError(f"the player shows one run, or two side by side, not {len(runs)}")
+    return [_trace_of(one) for one in runs]
+
+
+def _trace_of(run: _Shown) -> Trace:
     trace = getattr(run, "trace", run)
     if not isinstance(trace, Trace):
         raise UsageError(
@@ -76,37 +103,55 @@ def _player_class() -> type[Any]:
         raise MissingDependencyError("anywidget", "notebooks") from None
 
     class Player(anywidget.AnyWidget):
-        """The player. `recording` is what `player.mjs` reads: {trace, svg}, sent once."""
+        """The player. `recording` is what `player.mjs` reads, sent once."""
 
         _esm = _module()
         _css = _style()
         recording = traitlets.Dict(read_only=True).tag(sync=True)
 
-        def __init__(self, trace: Trace) -> None:
-            self.trace = trace
+        def __init__(self, *traces: Trace) -> None:
+            self.traces = traces
             super().__init__()
-            self.set_trait("recording", _recording(trace))
+            self.set_trait("recording", _recording(*traces))
 
         def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
             bundle = super()._repr_mimebundle_(**kwargs)
             if bundle is None:
                 return None
-            picture = still_svg(self.trace, _machine_svg(self.trace))
-            return {**bundle[0], "image/svg+xml": picture, "text/plain": still_text(self.trace)}, bundle[1]
+            text = "\n\n".join(map(still_text, self.traces))
+            return {**bundle[0], "image/svg+xml": _still(self.traces), "text/plain": text}, bundle[1]
 
     return Player
 
 
-def _recording(trace: Trace) -> dict[str, Any]:
-    """What the page needs: of each step only the candidates that get a bar."""
-    steps = tuple(replace(step, candidates=tuple(top_candidates(step, ROWS))) for step in trace.steps)
-    sent = replace(trace, machine=_visited(trace), steps=steps)  # the picture has the rest of the machine
-    # Four digits are more than a bar shows, and as pairs the moves take half: a long run stays under 500 KB.
-    data = json.loads(sent.to_json(), parse_float=lambda text: float(f"{float(text):.4g}"))
-    for part in (part for step in data["steps"] for part in (step, *step["candidates"])):
-        part["path"] = [[move["byte"], move["state"]] for move in part["path"]]
-        part.pop("drawn", None)
-    return {"trace": data, "svg": _slim(_machine_svg(trace))}
+def _still(traces: Sequence[Trace]) -> str:
+    """The runs as one picture, one beneath the other."""
+    pictures = [still_svg(trace, _machine_svg(trace)) for trace in traces]
+    if len(pictures) == 1:
+        return pictures[0]
+    sizes = [re.findall(r'(?:width|height)="(\d+)"', picture)[:2] for picture in pictures]
+    width, height = max(int(w) for w, _ in sizes), sum(int(h) for _, h in sizes)
+    first, second = pictures
+    second = second.replace("<svg ", f'<svg y="{sizes[0][1]}" ', 1)
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" aria-label="two runs">{first}{second}</svg>'
+    )
+
+
+def _recording(trace: Trace, other: Trace | None = None) -> dict[str, Any]:
+    """What the page needs: {trace, svg, shown}, and of a second run the same under `other`. `shown`: the
+    places of the candidates that get a row; the others are there to be looked for, and for the export."""
+    shown = [_places(step, top_candidates(step, ROWS)) for step in trace.steps]
+    recording = {"trace": json.loads(trace.to_json()), "svg": _slim(_machine_svg(trace)), "shown": shown}
+    if other is not None:
+        recording |= {"other": _recording(other), "divergence": first_divergence(trace, other)}
+    return recording
+
+
+def _places(step: TraceStep, chosen: Sequence[Candidate]) -> list[int]:
+    place = {candidate.token_id: index for index, candidate in enumerate(step.candidates)}
+    return [place[candidate.token_id] for candidate in chosen]
 
 
 def _slim(svg: str) -> str:
@@ -117,16 +162,29 @@ def _slim(svg: str) -> str:
 def _machine_svg(trace: Trace) -> str:
     if trace.machine is None:
         return ""
-    visited = _visited(trace)
-    return draw(trace.machine, keep=[state.name for state in visited.states] if visited else ()).svg
+    stops = {stop for step in trace.steps for stop in (step.state, *(move.state for move in step.path))}
+    machine = _with_its_way(trace.machine, trace.steps)
+    return draw(machine, keep=[state.name for state in machine.states if state.name in stops]).svg
 
 
-def _visited(trace: Trace) -> Machine | None:
-    """The states that the run went through, without their edges."""
-    if trace.machine is None:
-        return None
-    names = {stop for step in trace.steps for stop in (step.state, *(move.state for move in step.path))}
-    return Machine(tuple(state for state in trace.machine.states if state.name in names), ())
+def _with_its_way(machine: Machine, steps: Sequence[TraceStep]) -> Machine:
+    """The machine with the edges that the run took and a trace of a large one had no room for, each with the
+    character that was read and `…` for those that were not kept."""
+    names = {state.name for state in machine.states}
+    known = {(edge.source, edge.target) for edge in machine.edges}
+    added: dict[tuple[str, str], MachineEdge] = {}
+    for step in steps:
+        source, read = step.state, b""
+        # subtle: of a long token a trace keeps the first moves and the last, and those two are no neighbours.
+        for byte, target in step.path[: None if len(step.path) < WHOLE_PATH else -1]:
+            read += bytes([byte])
+            if target not in names:  # inside a character
+                continue
+            pair = (source or "", target)
+            if pair[0] in names and pair not in known:
+                added.setdefault(pair, MachineEdge(*pair, f"{show_bytes(read)} …"))
+            source, read = target, b""
+    return replace(machine, edges=(*machine.edges, *added.values())) if added else machine
 
 
 def _source(name: str) -> str:
@@ -134,18 +192,19 @@ def _source(name: str) -> str:
 
 
 def _module() -> str:
-    return "".join(map(_source, ("machine.mjs", "tokens.mjs", "player.mjs")))
+    return "".join(_source(f"{name}.mjs") for name in _MODULES)
 
 
 def _style() -> str:
     return css_variables(".mdp") + _source("player.css")
 
 
-def _page(trace: Trace) -> str:
+def _page(traces: Sequence[Trace]) -> str:
     # subtle: inside a script element only `<` can end it or open a comment; JSON may always write it \u003c.
-    data = json.dumps(_recording(trace), separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    recording = json.dumps(_recording(*traces), separators=(",", ":"), ensure_ascii=False)
+    data = recording.replace("<", "\\u003c")
     parts = {
-        "title": escape(f"{trace.pattern or 'A run'} – minidecoder player"),
+        "title": escape(f"{traces[0].pattern or 'A run'} – minidecoder player"),
         "style": _style(),
         "data": data,
         "module": _module(),
@@ -167,7 +226,7 @@ _PAGE: Final = """\
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; \
-script-src 'unsafe-inline'">
+script-src 'unsafe-inline'; img-src data:">
 <title>%%title%%</title>
 <style>
 body { margin: 0; }
@@ -180,7 +239,7 @@ body { margin: 0; }
 <script type="module">
 %%module%%
 const recording = JSON.parse(document.getElementById("recording").textContent);
-render({ model: { get: () => recording }, el: document.getElementById("player") });
+render({ model: { get: () => recording }, el: document.getElementById("player"), address: location });
 document.querySelector(".mdp").focus();
 </script>
 </body>

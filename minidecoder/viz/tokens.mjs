@@ -7,10 +7,12 @@ function tokenBlock(step, extra = "") {
   return make("span", { class: `block${step.is_eos ? " eos" : ""}${FAINT.test(step.label) ? " faint" : ""}${extra}` }, ...labelOf(step));
 }
 
-// A token's label: without the sign of EOS, which the style sheet draws, and with each ⟨F0⟩ as a byte in its box.
+// A token's label: the sign of EOS as a box that is no text, with each ⟨F0⟩ as a byte in its box.
 function labelOf({ label }) {
-  return label.replace(/^■ /, "").split(/(⟨[89A-F][0-9A-F]⟩)/).filter(Boolean)
+  const sign = label.startsWith("■ ") ? [make("i", { class: "sign" })] : [];
+  const pieces = label.replace(/^■ /, "").split(/(⟨[89A-F][0-9A-F]⟩)/).filter(Boolean)
     .map((piece) => (/^⟨..⟩$/.test(piece) ? byteBox(parseInt(piece.slice(1, 3), 16)) : piece));
+  return [...sign, ...pieces];
 }
 
 function byteLabel(byte) {
