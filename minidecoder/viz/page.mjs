@@ -39,7 +39,7 @@ function buildView({ trace, svg }, name) {
     text: make("div", { class: "strip", role: "group", "aria-label": "text so far" }),
     where: make("p", { class: "where" }),
     walk: make("p", { class: "walk", role: "group", "aria-label": "the token, byte by byte" }),
-    search: make("input", { type: "search", placeholder: "find token", "aria-label": "find a token", autocomplete: "off", spellcheck: "false" }),
+    search: make("input", { type: "search", placeholder: "find", "aria-label": "find a token", autocomplete: "off", spellcheck: "false" }),
     rows: make("ol", { class: "rows" }),
     more: make("span", { class: "more" }),
     result: make("div", { class: "result", role: "group", "aria-label": "the whole result" }),
