@@ -98,8 +98,8 @@ def compile_grammar(
     max_states: int = MAX_STATES,
     timeout_s: float = TIMEOUT_S,
 ) -> Constraint:
-    """The constraint "the text is derived from the rule `root`", for rules in GBNF. `max_depth`: how deep a
-    text may be nested when it is written. `Constraint.notes`: what was remarked about the rules.
+    """The constraint "the text is derived from the rule `root`", for rules in GBNF. `max_depth`: how many
+    rules may be open at once in a text; no mask leads beyond. `Constraint.notes`: remarks about the rules.
 
     Raises `GrammarSyntaxError` with line and column, `UnsatisfiableConstraintError` where the rules or the
     vocabulary allow no text, `UnsupportedFeatureError`, `ConstraintTooLargeError`.
@@ -135,6 +135,7 @@ def compile_json(
     """
     from minidecoder.grammar.json_text import json_grammar
 
+    _check_options(whitespace, escapes, object_only=object_only)
     text = json_grammar(whitespace, escapes, "object" if object_only else "value")
     return compile_grammar(text, vocabulary, max_depth=max_depth, max_states=max_states, timeout_s=timeout_s)
 
@@ -157,7 +158,8 @@ def compile_json_schema(
 
     All keywords are enforced together. What cannot be enforced exactly is an `UnsupportedFeatureError` with
     JSON pointer and keyword; `lenient` leaves it out and lists it in `Constraint.notes`. `format` counts with
-    `enforce_formats` only. `resources`: documents that a `$ref` may name, by URI; nothing is ever fetched.
+    `enforce_formats` only. Members come in the order in which the schema mentions their names.
+    `resources`: documents that a `$ref` may name, by URI; nothing is ever fetched.
 
     Raises besides `SchemaError` with a pointer, `UnsatisfiableConstraintError` where no value satisfies the
     schema, and `ConstraintTooLargeError`, which a part that is met late may also raise in mid-text.
@@ -166,6 +168,8 @@ def compile_json_schema(
     from minidecoder.schema.parse import load_schema
     from minidecoder.schema.pydantic_models import is_model, model_schema
 
+    _check_options(whitespace, escapes, enforce_formats=enforce_formats, lenient=lenient)
+    check_type(resources or {}, Mapping, "resources", "{uri: schema}")
     limits, depth = _limits(vocabulary, max_states, timeout_s), _depth(max_depth)
     data = load_schema(model_schema(schema) if is_model(schema) else schema)
     others = {uri: load_schema(document, uri) for uri, document in (resources or {}).items()}
@@ -185,9 +189,16 @@ def compile_json_schema(
         source = schema if isinstance(schema, str) else json.dumps(data, default=str, ensure_ascii=False)
         return Constraint(source, vocabulary, index.automaton, index)
 
-    options = (whitespace, escapes, bool(enforce_formats), bool(lenient), depth)
+    options = (whitespace, escapes, enforce_formats, lenient, depth)
     # subtle: repr and not equality, for True == 1 == 1.0 in Python.
     return compiled_once(("schema", repr(data), repr(others), *options), vocabulary, compile_)
+
+
+def _check_options(whitespace: str, escapes: str, **flags: bool) -> None:
+    check_type(whitespace, str, "whitespace")
+    check_type(escapes, str, "escapes")
+    for name, value in flags.items():
+        check_type(value, bool, name)
 
 
 def _depth(max_depth: int) -> int:

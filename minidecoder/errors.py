@@ -45,6 +45,16 @@ _CARET_WINDOW = 72  # characters of a long pattern shown around the caret
 class MiniDecoderError(Exception):
     """The root: `except MiniDecoderError` catches whatever this package raises on purpose."""
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For pickle, so that an error can leave a worker process with the message it has."""
+        return _restored, (type(self), self.args, self.__dict__)
+
+
+def _restored(kind: type[MiniDecoderError], args: tuple[Any, ...], state: dict[str, Any]) -> MiniDecoderError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class UsageError(MiniDecoderError, ValueError):
     """An argument that cannot mean anything; the message names it and the values that can."""

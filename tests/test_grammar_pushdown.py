@@ -390,3 +390,16 @@ def test_the_open_rules_are_the_stack_and_the_places_are_those_of_the_text() -> 
     for piece in machine.expected(matcher.state):  # type: ignore[attr-defined]
         assert piece.rule == "string"
         assert lines[piece.line - 1][piece.column - 1 :].startswith(piece.text)
+
+
+def test_no_mask_leads_beyond_the_limit_of_depth() -> None:
+    matcher = constraint_of(JSON, max_depth=30).matcher()
+    bracket, steps = ord("["), 0
+    while matcher.is_allowed(bracket):
+        assert matcher.accept_token(bracket)
+        steps += 1
+    assert 5 < steps < 30
+    assert matcher.is_allowed(ord("]"))
+    with pytest.raises(md.ConstraintTooLargeError, match="30 deep"):
+        matcher.accept_token(bracket)
+    assert matcher.steps == steps

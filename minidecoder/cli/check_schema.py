@@ -19,7 +19,7 @@ from typing import Any, Final
 from minidecoder.errors import UnsatisfiableConstraintError, UsageError
 from minidecoder.schema.check import Status, check_schema
 from minidecoder.schema.compiler import compile_schema
-from minidecoder.schema.parse import load_json
+from minidecoder.schema.parse import load_schema
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["BYTES", "add_parser", "example_names", "read_schema", "run"]
@@ -68,16 +68,16 @@ def example_names() -> list[str]:
 
 
 def read_schema(name: str) -> Any:
-    """The JSON in a file, in stdin (`-`), or in the shipped example of that name; numbers are exact.
+    """The schema in a file, in stdin (`-`), or in the shipped example of that name; numbers are exact.
 
-    Raises `UsageError` where there is no such file, `SchemaError` where it is not JSON.
+    Raises `UsageError` where there is no such file, `SchemaError` where it is not JSON, or no schema.
     """
     if name == "-":
-        return load_json(sys.stdin.buffer.read())
+        return load_schema(sys.stdin.buffer.read())
     if name in example_names():
-        return load_json(_EXAMPLES.joinpath(f"{name}.json").read_bytes())
+        return load_schema(_EXAMPLES.joinpath(f"{name}.json").read_bytes())
     try:
-        return load_json(Path(name).read_bytes())
+        return load_schema(Path(name).read_bytes())
     except (FileNotFoundError, IsADirectoryError):
         shown = ", ".join(example_names())
         raise UsageError(f"there is no schema file {name!r}; the shipped examples are {shown}") from None

@@ -33,7 +33,8 @@ _COMPILED_CACHE_BYTES: Final = 256_000_000
 
 # One cache for the masks of all constraints, so that many constraints do not hold many times its bytes.
 _masks: Final[ByteLimitedCache[tuple[int, int], Bitmask]] = ByteLimitedCache(
-    64_000_000, lambda row: row.nbytes
+    64_000_000,
+    lambda row: row.nbytes + 400,  # and what Python keeps around it
 )
 _serial: Final = count()
 

@@ -130,7 +130,7 @@ class Matcher:
         check_words(rows, (-1, *self._shape), "window")
         if len(rows) <= len(drafts):
             raise UsageError(f"{len(drafts)} draft tokens need {len(drafts) + 1} rows, not {len(rows)}")
-        taken = 0
+        taken, place = 0, len(self._history)
         try:
             self.fill_bitmask(rows[0])
             for token_id in drafts:
@@ -139,7 +139,9 @@ class Matcher:
                 taken += 1
                 self.fill_bitmask(rows[taken])
         finally:
-            self.rollback(taken)  # what was accepted, not what was drafted (vllm#25905)
+            # What was accepted, not what was drafted (vllm#25905), wherever an interrupt may have struck.
+            del self._history[place:]
+            self._mask = None
         fill(rows[taken + 1 : len(drafts) + 1], allocate(self._width, batch=len(drafts) - taken))
         return taken
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Iterable
+from numbers import Integral
 from typing import Any, Final, Protocol
 
 from minidecoder.automaton import DEAD, State
@@ -21,7 +22,7 @@ from minidecoder.tokens.cache import ByteLimitedCache
 
 __all__ = ["PushdownAutomaton"]
 
-_MOVES_BYTES: Final = 16_000_000
+_MOVES_BYTES: Final = 4_000_000
 _NAMED: Final = 2  # tops in the name of a state
 _MOVE_BYTES: Final = 400  # what one remembered move keeps alive, roughly
 
@@ -103,7 +104,8 @@ class PushdownAutomaton:
         return self.at(state)
 
     def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and self.stacks.find(state) is not None
+        is_number = isinstance(state, Integral) and not isinstance(state, bool)
+        return is_number and self.stacks.find(int(state)) is not None  # type: ignore[call-overload]
 
     def name(self, state: State) -> str:
         """The tops of the stacks: `string:s2`, or `ws:s0|value:s0|…` where several are open."""

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from minidecoder.automaton import DEAD, State
+from minidecoder.errors import ConstraintTooLargeError
 from minidecoder.grammar.pushdown import PushdownAutomaton
 from minidecoder.grammar.relative import RelativeSweeps, Swept
 from minidecoder.grammar.stacks import Frame, Stacks
@@ -46,11 +47,27 @@ class PushdownIndex:
 
     @property
     def nbytes(self) -> int:
-        """What the sweeps may come to keep."""
-        return 32_000_000
+        """What the sweeps usually come to keep; their caches have limits of their own."""
+        return 4_000_000
 
     def bitmask(self, state: State) -> Bitmask:
         """int32 (ceil(V/32),), a fresh row: the tokens that may be drawn in `state`, EOS left out."""
+        row = self._any_depth(state)
+        machine = self.automaton.stacks
+        if self.automaton.at(state).depth + machine.reach > machine.max_depth:
+            for token_id in np.flatnonzero(unpack(row, len(self.vocabulary))).tolist():
+                if not self._fits(state, token_id):
+                    row[token_id >> 5] &= ~np.uint32(1 << (token_id & 31)).astype(np.int32)
+        return row
+
+    def _fits(self, state: State, token_id: int) -> bool:
+        """Whether a token stays within the limit of depth, which the sweeps do not know."""
+        try:
+            return self.after(state, token_id) != DEAD
+        except ConstraintTooLargeError:
+            return False
+
+    def _any_depth(self, state: State) -> Bitmask:
         row = allocate(len(self.vocabulary))
         with self.automaton.stacks.lock:
             # (stacks to which the token has returned, the nodes at which it has)

@@ -89,8 +89,10 @@ class StackMachine:
                     raise ConstraintTooLargeError(
                         f"the text is nested more than {self.max_depth:,} deep", "max_depth"
                     )
-                self._known[key] = self._by_number[known.number] = known
                 known.canonical = self._canonical(known)
+                # subtle: `make` reads _known without the lock, so a set is whole before it is there.
+                self._by_number[known.number] = known
+                self._known[key] = known
         return known
 
     def find(self, state: int) -> Stacks | None:

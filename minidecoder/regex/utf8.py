@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from numbers import Integral
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -100,7 +101,8 @@ class ByteDFA:
         """Nothing: a table keeps all of its states."""
 
     def __contains__(self, state: object) -> bool:
-        return isinstance(state, int) and 0 <= state < len(self.table)
+        is_number = isinstance(state, Integral) and not isinstance(state, bool)
+        return is_number and 0 <= int(state) < len(self.table)  # type: ignore[call-overload]
 
     @property
     def nbytes(self) -> int:

@@ -120,7 +120,7 @@ class SchemaBodies:
             self.formulas,
             self.inhabited.inhabited,
             has_name,
-            lambda names: names is not FALSE and not string_language(names).is_empty,
+            self._any_name,
         )
 
     @property
@@ -216,6 +216,10 @@ class SchemaBodies:
 
     def _any_number(self, formula: Formula) -> bool:
         return bool(number_dfa(formula).start)
+
+    def _any_name(self, names: Formula) -> bool:
+        self.limits.check_time()
+        return names is not FALSE and not string_language(names).is_empty
 
     def _how_many_strings(self, formula: Formula, most: int) -> int:
         members = string_language(formula).finite_members(most)
