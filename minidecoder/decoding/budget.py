@@ -36,6 +36,8 @@ _Table = tuple[NDArray[np.int64], bool]
 
 # The tables of a constraint, by the ids that are banned. They hold no constraint, so it can be let go.
 _tables: Final[WeakKeyDictionary[Constraint, dict[frozenset[int], _Table]]] = WeakKeyDictionary()
+_witnesses: Final[WeakKeyDictionary[Constraint, dict[frozenset[int], Witnesses]]] = WeakKeyDictionary()
+_MOST_BANS: Final = 16  # sets of banned ids that one constraint remembers
 
 
 class Budget:
@@ -85,10 +87,16 @@ class Budget:
 def make_budget(constraint: Constraint, banned: frozenset[int] = frozenset()) -> Budget:
     """The budget of a constraint whose run may not draw the ids in `banned`."""
     if not isinstance(constraint.automaton, ByteDFA):
-        witnesses = Witnesses(constraint.automaton, constraint.vocabulary, banned)
-        return Budget(constraint, witnesses.needed, is_exact=False)
+        kept = _witnesses.setdefault(constraint, {})
+        if banned not in kept:
+            if len(kept) >= _MOST_BANS:
+                kept.clear()
+            kept[banned] = Witnesses(constraint.automaton, constraint.vocabulary, banned)
+        return Budget(constraint, kept[banned].needed, is_exact=False)
     tables = _tables.setdefault(constraint, {})
     if banned not in tables:
+        if len(tables) >= _MOST_BANS:
+            tables.clear()
         tables[banned] = _search(constraint, constraint.automaton, banned)
     table, is_exact = tables[banned]
     finite = table[table < NEVER]

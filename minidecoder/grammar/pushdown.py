@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 from minidecoder.automaton import DEAD, State
 from minidecoder.errors import UsageError
 from minidecoder.grammar.rule_machines import Local, RuleMachines
-from minidecoder.grammar.stacks import MAX_DEPTH, Frame, StackMachine, Stacks
+from minidecoder.grammar.stacks import MAX_DEPTH, StackMachine, Stacks
 from minidecoder.tokens.cache import ByteLimitedCache
 
 __all__ = ["PushdownAutomaton"]
@@ -92,12 +92,14 @@ class PushdownAutomaton:
         return self.at(state).canonical.number
 
     def live_bytes(self, state: State) -> list[int]:
-        stacks = self.at(state)
-        return [byte for byte in range(256) if any(self._reads(frame, byte) for frame in stacks)]
+        live: set[int] = set()
+        for local, times, _ in self.at(state):
+            row = self.machines.row[local]
+            columns = {k for k, target in enumerate(row) if self._is_live(times, Local(target))}
+            live.update(byte for byte, k in enumerate(self.machines.column[local]) if k in columns)
+        return sorted(live)
 
-    def _reads(self, frame: Frame, byte: int) -> bool:
-        local, times, _ = frame
-        target = Local(self.machines.row[local][self.machines.column[local][byte]])
+    def _is_live(self, times: int, target: Local) -> bool:
         return bool(target) and self.machines.moved(times, target) is not None
 
     def hold(self, state: State) -> Stacks:
@@ -123,8 +125,11 @@ class PushdownAutomaton:
     def expected(self, state: State) -> tuple[Any, ...]:
         """What may be read next, as the grammar or the schema says it (`Words.expected`)."""
         # A string that is as long as it may be reads nothing more, whatever its machine could.
-        live = [frame for frame in self.at(state) if any(self._reads(frame, byte) for byte in range(256))]
-        return self.words.expected(local for local, _, _ in live)
+        return self.words.expected(
+            local
+            for local, times, _ in self.at(state)
+            if any(self._is_live(times, Local(target)) for target in self.machines.row[local])
+        )
 
     def open_rules(self, state: State) -> tuple[str, ...]:
         """One stack, from the root to the top, as rules that are open: `("root:s1", "array:s2", "value:s3")`.
