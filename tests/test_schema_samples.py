@@ -15,6 +15,8 @@ from typing import Any
 
 import jsonschema
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import minidecoder as md
 from minidecoder.cli.bench_vocabulary import BenchVocabulary, load_tekken
@@ -22,6 +24,7 @@ from minidecoder.cli.conformance_suite import orders, written
 from minidecoder.compiling import compile_json_schema
 from minidecoder.decoding.constraint import Constraint
 from tests.optional import need
+from tests.schema_strategies import schemas, values
 
 BYTES = md.Vocabulary.from_tokens([*(bytes([byte]) for byte in range(256)), "</s>"], eos=256)
 SAMPLES = 230  # of each keyword; test_the_samples_are_ten_thousand counts them
@@ -237,8 +240,8 @@ def text_of(value: Any) -> str:
 def test_a_changed_instance_is_accepted_exactly_if_it_is_valid(name: str) -> None:
     """A valid one in some order of its keys, an invalid one in none."""
     pick, counts = random.Random(name), {True: 0, False: 0}
-    values = [read(text) for text in drawn(name)[:30]]
-    for value in [*values, *(mutations(value, pick) for value in values), None, 0, "a", [], {}]:
+    found = [read(text) for text in drawn(name)[:30]]
+    for value in [*found, *(mutations(value, pick) for value in found), None, 0, "a", [], {}]:
         if isinstance(value, str) and not value.isprintable():
             continue
         try:
@@ -280,3 +283,21 @@ def test_tokens_and_bytes_agree_and_the_mask_holds_every_token_that_is_taken(nam
                 if not taken:
                     break
             assert taken == accepts(constraint(name, "spaced"), data.decode()), data
+
+
+# -- random schemas ----------------------------------------------------------------------------------------
+
+
+@given(schema=schemas() | schemas(references=True), instances=st.lists(values, min_size=3, max_size=6))
+@settings(max_examples=150)
+def test_random_schemas_and_instances_are_judged_alike(schema: Any, instances: list[Any]) -> None:
+    """Every keyword with every other: a valid instance is accepted in some order of its keys, no other is."""
+    try:
+        of = compile_json_schema(schema, BYTES, whitespace="compact")
+    except md.UnsatisfiableConstraintError:
+        of = None
+    except md.MiniDecoderError:
+        return
+    for value in instances:
+        accepted = of is not None and any(accepts(of, written(ordered)) for ordered in orders(value))
+        assert accepted == jsonschema.Draft202012Validator(schema).is_valid(value), (schema, value)

@@ -121,6 +121,7 @@ class SchemaBodies:
             self.inhabited.inhabited,
             has_name,
             self._any_name,
+            expander.schema.drop,
         )
 
     @property

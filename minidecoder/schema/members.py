@@ -21,7 +21,8 @@ from minidecoder.schema.atoms import StringIn
 from minidecoder.schema.branches import Branch, member_branches
 from minidecoder.schema.counts import Count, Positions, close, counts_of, every, forget_name
 from minidecoder.schema.factors import Factors, factors, names_in
-from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas
+from minidecoder.schema.formula import FALSE, TRUE, Formula, Formulas, literals
+from minidecoder.schema.resolve import Node
 
 __all__ = ["Member", "Members", "ObjectState", "in_parts"]
 
@@ -74,12 +75,13 @@ class _Apart:
 @dataclass
 class Members:
     """The ways of all objects of one schema. `possible`: whether any value satisfies a goal; `has_name`:
-    whether a set of names holds a name; `any_name`: whether it holds any."""
+    whether a set of names holds a name; `any_name`: whether it holds any; `drop` raises, or is lenient."""
 
     formulas: Formulas
     possible: Callable[[Formula], bool]
     has_name: Callable[[Formula, str], bool]
     any_name: Callable[[Formula], bool]
+    drop: Callable[[UnsupportedFeatureError], None]
     _ways: dict[ObjectState, tuple[Member, ...]] = field(default_factory=dict)
     _live: dict[ObjectState, bool] = field(default_factory=dict)
     _factors: dict[Formula, Factors | None] = field(default_factory=dict)
@@ -229,7 +231,7 @@ class Members:
                 yield Member(name, branch.goal, replace(state, rest=left, used=state.used | {name}))
         for region, inside in self._regions(state.rest, state.used.union(mentioned)):
             for branch in self._named(state.rest, inside.__contains__):
-                guarded = self._guarded(state.rest, branch, inside)
+                guarded = self._guarded(state.owner, state.rest, branch, inside)
                 yield Member(region, branch.goal, replace(state, rest=guarded))
 
     def _branches(self, rest: Formula, name: str) -> list[Branch]:
@@ -254,18 +256,19 @@ class Members:
             ]
         return regions
 
-    def _guarded(self, before: Formula, branch: Branch, inside: set[Formula]) -> Formula:
+    def _guarded(self, owner: Formula, before: Formula, branch: Branch, inside: set[Formula]) -> Formula:
         """What is left to satisfy, made proof against a name that comes twice."""
         rest = branch.rest
         for atom in counts_of(before):
             if _keys(atom) not in inside or atom.lo == 0 or (atom.lo == 1 and atom.goal is TRUE):
                 continue
             if atom.lo > 1:
-                raise UnsupportedFeatureError(
-                    f"a count of at least {atom.lo} members whose names the schema does not list",
-                    pointer="",
-                    remedy="list the names in properties or required: a text could repeat any other name",
+                remedy = (
+                    f"{atom.lo} members must be told apart, and a text could repeat a name: list the names"
                 )
+                where = _where(owner, "minProperties")
+                self.drop(UnsupportedFeatureError("minProperties", pointer=where, remedy=remedy))
+                continue
             if self.formulas.and_([branch.goal, self.formulas.not_(atom.goal)]) is FALSE:
                 rest = self.formulas.and_([rest, every(self.formulas, atom.keys, atom.goal)])
         return rest
@@ -280,6 +283,13 @@ def in_parts(ways: tuple[Member, ...], most: int) -> list[tuple[Member, ...]]:
         place = way.after.passed if in_order and isinstance(way.name, str) else number
         parts.setdefault((in_order, place // most), []).append(way)
     return [tuple(part) for part in parts.values()]
+
+
+def _where(owner: Formula, keyword: str) -> str:
+    """The pointer of a keyword of the object, as far as it stands in one of the schemas that it is of."""
+    nodes = [part.atom for part in literals(owner) if isinstance(part.atom, Node)]
+    having = [node.pointer for node in nodes if keyword in node.schema]
+    return f"{having[0]}/{keyword}" if having else nodes[0].pointer if nodes else ""
 
 
 def _keys(atom: Count) -> Formula:
