@@ -35,7 +35,7 @@ from minidecoder.schema.members import Member, Members, ObjectState, in_parts
 from minidecoder.schema.names import names_of
 from minidecoder.schema.numbers import number_dfa
 from minidecoder.schema.string_machine import string_machine
-from minidecoder.schema.strings import string_language
+from minidecoder.schema.strings import how_many, string_language
 from minidecoder.schema.values import TYPES, Type
 from minidecoder.schema.words import ExpectedPart, pointer_of, what_follows
 
@@ -115,7 +115,7 @@ class SchemaBodies:
         self.limits = expander.limits
         self.blame: Blamer | None = None  # which keywords block a token; whoever compiles the schema sets it
         self.machines = RuleMachines(self.write, self.limits)
-        self.inhabited = Inhabited(expander, self._any_number, self._how_many_strings)
+        self.inhabited = Inhabited(expander, self._any_number, how_many)
         self.members = Members(
             self.formulas,
             self.inhabited.inhabited,
@@ -221,10 +221,6 @@ class SchemaBodies:
     def _any_name(self, names: Formula) -> bool:
         self.limits.check_time()
         return names is not FALSE and not string_language(names).is_empty
-
-    def _how_many_strings(self, formula: Formula, most: int) -> int:
-        members = string_language(formula).finite_members(most)
-        return most if members is None else len(members)
 
     # -- objects --------------------------------------------------------------------------------
 

@@ -31,7 +31,7 @@ from minidecoder.schema.string_languages import Language, of_dfa, of_lengths
 from minidecoder.schema.string_liveness import live_counts
 from minidecoder.schema.word_dfa import word_dfa
 
-__all__ = ["StringLanguage", "string_language"]
+__all__ = ["StringLanguage", "how_many", "string_language"]
 
 _Words: TypeAlias = frozenset[str]
 
@@ -95,6 +95,14 @@ def string_language(formula: Formula, limits: Limits | None = None) -> StringLan
     a pattern, `UsageError` for a format that `formats` does not know.
     """
     return _MADE.get(formula, lambda: _build(formula, limits or Limits()))
+
+
+def how_many(formula: Formula, most: int) -> int:
+    """How many strings satisfy a formula, counted up to `most`. Of listed strings, whatever their length."""
+    if isinstance(formula, Literal) and formula.positive and isinstance(formula.atom, StringIn):
+        return min(most, len(formula.atom.values))
+    members = string_language(formula).finite_members(most)
+    return most if members is None else len(members)
 
 
 def _build(formula: Formula, limits: Limits) -> StringLanguage:
