@@ -3,7 +3,7 @@
 
 PYTHON ?= python3
 ARGS ?=
-VERBS := lab test check demo videos notebooks clean
+VERBS := lab test check demo videos site notebooks clean
 
 .PHONY: help $(VERBS)
 .DEFAULT_GOAL := help
@@ -14,6 +14,7 @@ help:
 	@echo "make check      lint, format and types only"
 	@echo "make demo       constrained decoding in the terminal"
 	@echo "make videos     render the films"
+	@echo "make site       write all lessons as pages, for a browser without a network"
 	@echo "make notebooks  run the lessons anew and store what they print"
 	@echo "make clean      remove .venv and everything else that was made here"
 

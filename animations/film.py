@@ -3,7 +3,8 @@
 A film subclasses `Film`, gives `prepare()`, and has one method `show_<name>` for each beat; `open_<name>`,
 where there is one, brings what the caption speaks of on stage together with it. Each beat takes exactly
 its planned seconds: what its methods leave is the pause after the claim, at least `PAUSE_S`.
-The shared motions are here too: a token flies to the live state and jumps along the arrows.
+The shared motions are here too: a token flies to the live state and jumps along the arrows, and a
+dead one falls away.
 
 Left out: what a film says (`plan_s03`) and shows (`s03_tokens_are_not_characters`).
 """
@@ -16,6 +17,7 @@ from typing import Final
 
 import numpy as np
 from manim import (
+    DOWN,
     RIGHT,
     UP,
     Animation,
@@ -31,6 +33,7 @@ from manim import (
     VGroup,
     VMobject,
     config,
+    rush_into,
     smooth,
 )
 from manim.utils.rate_functions import squish_rate_func
@@ -54,7 +57,7 @@ from minidecoder.lens.trace import TraceStep
 __all__ = ["Film"]
 
 TITLE_SIZE: Final = 30.0
-HOVER: Final = 0.98 * UP  # where a token waits, seen from the state
+HOVER: Final = 0.49  # where a token waits: its middle, above all of the machine
 
 
 class Film(Scene):
@@ -145,7 +148,8 @@ class Film(Scene):
         return hasattr(self, "marker") and self.marker in self.mobjects
 
     def hover(self, state: str) -> np.ndarray:
-        return self.drawing.states[state].get_center() + HOVER
+        """Above a state, on the lane of the tokens: no label of the machine reaches it."""
+        return np.array([self.drawing.states[state].get_x(), self.drawing.get_top()[1] + HOVER, 0])
 
     def jump(self, target: str, carried: Mobject, seconds: float | None = None) -> None:
         """The marker glides along one arrow, and what caused it goes with it above."""
@@ -156,7 +160,8 @@ class Film(Scene):
         path = (
             Arc(0.16, np.pi * 1.5, 2 * np.pi - 0.01).shift(here + 0.16 * UP) if loops else Line(here, there)
         )
-        inks = [] if loops else [self._ink(source, INK), self._ink(target, BACKGROUND)]
+        # A name changes while the marker covers it: on the empty circle it would be dark on dark.
+        inks = [] if loops else [self._ink(source, INK, 0, 0.25), self._ink(target, BACKGROUND, 0.75, 1)]
         moves = [self._slide(edge.route), MoveAlongPath(carried, path), *inks]
         self.play(*moves, run_time=seconds or self.JUMP_S)
         self.at = target
@@ -187,6 +192,14 @@ class Film(Scene):
         ring = self.drawing.states[state].ring
         self.play(ring.copy().animate.scale(1.5).set_stroke(opacity=0).set_fill(opacity=0), run_time=0.7)
 
+    def fall(self, block: TokenBlock) -> None:
+        """A dead token falls away, behind the machine, and stands again where it was, unseen."""
+        falling = block.copy().set_z_index(-1)
+        self.remove(block)
+        self.add(falling)
+        away = FadeOut(falling, shift=1.6 * DOWN, rate_func=rush_into)
+        self.play(away, run_time=0.8)
+
     def _slide(self, route: VMobject) -> Animation:
         """Along the route, small on the way so that labels stay readable, full at both ends."""
 
@@ -196,5 +209,6 @@ class Film(Scene):
 
         return UpdateFromAlphaFunc(self.marker, at)
 
-    def _ink(self, state: str, color: str) -> Animation:
-        return self.drawing.states[state].label.animate.set_color(color)
+    def _ink(self, state: str, color: str, begin: float = 0, end: float = 1) -> Animation:
+        share = squish_rate_func(smooth, begin, end)
+        return self.drawing.states[state].label.animate(rate_func=share).set_color(color)

@@ -27,11 +27,23 @@ from manim import (
 )
 
 from animations.style import BACKGROUND, DEAD, EOS, INK, LIVE, PANELS, RESTING, mono
+from minidecoder.errors import UsageError
 from minidecoder.lens.trace import Candidate
 
-__all__ = ["Bead", "MaskRow", "Shutter", "TokenBlock", "cross", "frame", "strip", "vocabulary_row"]
+__all__ = [
+    "Bead",
+    "MaskRow",
+    "Shutter",
+    "TokenBlock",
+    "cross",
+    "frame",
+    "side_by_side",
+    "strip",
+    "vocabulary_row",
+]
 
 BEAD_RADIUS, TOKEN_SIZE = 0.27, 24.0
+WIDEST, STRIP_GAP, MOST_STRIPS = 13.0, 0.4, 3  # of the ways to cut a text that stand side by side
 
 
 class Bead(VGroup):
@@ -102,6 +114,20 @@ def _end_sign(label: str) -> VGroup:
 def strip(labels: Sequence[str]) -> VGroup:
     """Tokens side by side as they make a text, in two shades so that the cuts show without colour."""
     return VGroup(*(TokenBlock(label, shade=k) for k, label in enumerate(labels))).arrange(RIGHT, buff=0.05)
+
+
+def side_by_side(cuts: Sequence[Sequence[str]]) -> list[VGroup]:
+    """Cuts of one text, each as a `strip`: the first ones, at most three, as many as the frame takes.
+    `UsageError` where it does not take two."""
+    strips = [strip(labels) for labels in cuts[:MOST_STRIPS]]
+    pitch = max(blocks.width for blocks in strips) + STRIP_GAP
+    count = min(len(strips), int((WIDEST + STRIP_GAP) / pitch))
+    if count < 2:
+        remedy = "take a text of some nine characters at most"
+        raise UsageError(
+            f"two ways of writing {''.join(cuts[0])} do not fit side by side in a film: {remedy}"
+        )
+    return [blocks.set_x((k - (count - 1) / 2) * pitch) for k, blocks in enumerate(strips[:count])]
 
 
 class Shutter(VGroup):

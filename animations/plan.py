@@ -17,6 +17,7 @@ from typing import Final
 
 import minidecoder as md
 from minidecoder.decoding.constraint import Constraint
+from minidecoder.errors import UsageError
 from minidecoder.lens.trace import Candidate, Trace, TraceStep
 from minidecoder.models.toy import TableModel
 
@@ -73,21 +74,21 @@ def spoken(caption: str) -> str:
 def scripted_trace(constraint: Constraint, tokens: Sequence[str]) -> Trace:
     """The recorded run of a model that prefers these tokens, one after the other, and then the end.
 
-    Raises ValueError where the constraint overrules it, or where a step did not record every token.
+    Raises UsageError where the constraint overrules it, or where a step did not record every token.
     """
     vocabulary = constraint.vocabulary
     ids = {vocabulary.text(i): i for i in range(len(vocabulary))}
     if unknown := set(tokens) - ids.keys():
-        raise ValueError(f"not in the film's vocabulary: {sorted(unknown)}")
+        raise UsageError(f"not in the film's vocabulary: {sorted(unknown)}")
     wanted = [ids[token] for token in tokens] + [min(vocabulary.eos_ids)]
     rows = {
         tuple(wanted[:k]): [4.0 * (i == token) for i in range(len(ids))] for k, token in enumerate(wanted)
     }
     run = md.generate(TableModel(len(ids), rows), [], constraint=constraint, max_tokens=len(wanted))
     if run.token_ids != wanted:
-        raise ValueError(f"the machine takes {run.text!r} where the film wants {'|'.join(tokens)}")
+        raise UsageError(f"the machine takes {run.text!r} where the film wants {'|'.join(tokens)}")
     if any(len(step.candidates) < len(ids) for step in run.trace.steps if not step.is_eos):
-        raise ValueError("a film shows every token of its vocabulary, and a trace records 16 a step")
+        raise UsageError("a film shows every token of its vocabulary, and a trace records 16 a step")
     return run.trace
 
 

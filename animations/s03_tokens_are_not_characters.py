@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
 from manim import DOWN, LEFT, RIGHT, UP, Animation, FadeIn, FadeOut, GrowFromEdge, LaggedStart, VGroup
 
 from animations.film import Film
 from animations.machine import MachineDrawing, StateCircle
-from animations.mobjects import Bead, MaskRow, Shutter, TokenBlock, frame, strip, vocabulary_row
+from animations.mobjects import Bead, MaskRow, Shutter, TokenBlock, frame, side_by_side, vocabulary_row
 from animations.plan import Beat, Plan
-from animations.plan_s03 import PATTERN, TOKENS, WAYS, tell
-from animations.style import ACCEPT, LIVE, MACHINE_Y, MUTED, RIGHT_EDGE, TITLE_Y, mono
+from animations.plan_s03 import PATTERN, TOKENS, WALK_S, WAYS, tell, walk_seconds
+from animations.style import ACCEPT, LIVE, MUTED, RIGHT_EDGE, TITLE_Y, mono
+from minidecoder.errors import UsageError
 from minidecoder.lens.trace import TraceStep
 
-TAPE_Y, ROW_Y = 2.33, -2.15
+TAPE_Y, ROW_Y = 2.5, -2.36
+# What the machine may take: above it the lane of the tokens, below it room for a cross.
+STAGE, STAGE_Y = (12.6, 2.33), -0.03
 MASK_Y = {"mask 1": -1.42, "mask 2": -2.32}
 LOWER, LIFT = 0.7, 0.5  # the machine rises when the vocabulary enters, and again for the masks
-SLOTS_X = (-4.4, 0.0, 4.4)  # where the segmentations stand; a text with more shows three
+WIDEST_ROW = 12.6  # of the vocabulary, beside which the mask has the name of its state
 
 
 class TokensAreNotCharacters(Film):
@@ -32,12 +36,12 @@ class TokensAreNotCharacters(Film):
 
     def prepare(self) -> Plan:
         self.story = tell(self.pattern, self.tokens, self.ways)
-        self.strips = [
-            strip([step.label for step in run.steps if not step.is_eos]).move_to([x, TAPE_Y, 0])
-            for run, x in zip(self.story.ways, SLOTS_X, strict=False)
-        ]
+        cuts = [[step.label for step in run.steps if not step.is_eos] for run in self.story.ways]
+        self.strips = [blocks.set_y(TAPE_Y) for blocks in side_by_side(cuts)]
         self.row = vocabulary_row(self.story.vocabulary).move_to([0, ROW_Y, 0])
-        self.drawing = MachineDrawing(self.story.machine, width=9.8).set_x(0).shift((MACHINE_Y - LOWER) * UP)
+        if self.row.width > WIDEST_ROW:
+            raise UsageError("these tokens do not fit side by side in a film: take fewer, or shorter ones")
+        self.drawing = MachineDrawing(self.story.machine, *STAGE).shift((STAGE_Y - LOWER) * UP)
         self.start = self.story.machine.states[0].name
         self.masks: list[MaskRow] = []
         self.texts = VGroup()
@@ -66,12 +70,13 @@ class TokensAreNotCharacters(Film):
     def show_walk(self, beat: Beat) -> None:
         self.place_marker(self.start)
         moves = [move for step in beat.steps for move in step.path]
+        pace = walk_seconds(self.story.text) / len(moves) / WALK_S
         for bead, move in zip(self.letters, moves, strict=True):
             traveller = bead.copy().lit().set_z_index(10)
             bead.read()
-            self.play(traveller.animate.move_to(self.hover(self.at)), run_time=0.25)
-            self.jump(move.state, traveller, 0.4)
-            self.play(FadeOut(traveller), run_time=0.15)
+            self.play(traveller.animate.move_to(self.hover(self.at)), run_time=0.25 * pace)
+            self.jump(move.state, traveller, 0.4 * pace)
+            self.play(FadeOut(traveller), run_time=0.15 * pace)
 
     def show_match(self, beat: Beat) -> None:
         self.ring_once(self.at)
@@ -119,6 +124,7 @@ class TokensAreNotCharacters(Film):
     def show_lives(self, beat: Beat) -> None:
         for step in beat.steps:
             self.join(step, way=1)
+        self.ring_once(self.at)  # the whole text is written: this state accepts
 
     def show_ways(self, beat: Beat) -> None:
         self.drawing.rest()
@@ -141,18 +147,21 @@ class TokensAreNotCharacters(Film):
     def show_dies(self, beat: Beat) -> None:
         dead, home = self.story.contrast.dead, self.at
         self.run_token(self.victim, [move.state for move in dead.path[:-1]])
-        missing = self.drawing.missing(self.at, chr(dead.path[-1].byte))
-        self.enter(missing)
+        self.enter(missing := self.drawing.missing(self.at, dead.label[len(dead.path) - 1]))
         self.wait(0.4)
         self.victim.killed(len(dead.path) - 1).set_z_index(10)
         self.wait(0.9)
-        back = self.hover(home) - self.victim.panel.get_center()
+        self.fall(self.victim)
+        self.victim.shift(self.hover(home) - self.victim.panel.get_center())
         self.drawing.rest()
-        self.play(FadeOut(missing), self.victim.animate.shift(back), *self.arrive(home), run_time=0.7)
+        self.play(FadeOut(missing), *self.arrive(home), run_time=0.6)
 
     def show_contrast(self, beat: Beat) -> None:
+        self.enter(self.victim)
         self.survivor = self.block(self.story.contrast.label).move_to(self.victim.panel).set_z_index(9)
         home = self.hover(self.story.contrast.lives.state or "")
+        apart = home[0] - self.victim.panel.get_x()  # above neighbouring states long tokens would touch
+        home[0] += np.sign(apart) * max(0, self.survivor.width + 0.15 - abs(apart))
         self.play(self.survivor.animate.move_to(home), run_time=0.8)
         self.survivor.ringed(LIVE)
         self.play(*(b.animate.read() for b in self.survivor.beads), run_time=0.3)
@@ -167,7 +176,8 @@ class TokensAreNotCharacters(Film):
         label = FadeIn(StateCircle(name, False, 0.36).next_to(home, LEFT, buff=0.3))
         self.masks.append(row)
         if len(self.masks) > 1:
-            return [FadeIn(row.move_to(home), shift=0.3 * DOWN), label, *self.arrive(name)]
+            moved = [FadeOut(self.texts), *self.arrive(name)]
+            return [FadeIn(row.move_to(home), shift=0.3 * DOWN), label, *moved]
         gone = map(FadeOut, [self.victim, self.survivor, *self.written(0)])
         self.remove(*self.row)
         return [*gone, row.animate.move_to(home), label, *self.arrive(name, LIFT)]
@@ -180,14 +190,11 @@ class TokensAreNotCharacters(Film):
         self.play(*(block.panel.animate.set_stroke(LIVE, 5) for block in row.open), run_time=0.3)
 
     def so_far(self, name: str) -> VGroup:
-        """The text that leads to the state, above it, and to the right of the one that stands there."""
+        """The text that leads to the state, above it."""
         contrast = self.story.contrast
-        way, count = (0, contrast.dies_at) if self.texts else (1, contrast.lives_at)
-        blocks = self.strips[way][:count].copy().scale(0.8).move_to(self.hover(name))
-        if self.texts and blocks.get_left()[0] < self.texts.get_right()[0] + 0.15 < blocks.get_right()[0]:
-            blocks.next_to(self.texts, RIGHT, buff=0.15)
-        self.texts = blocks
-        return blocks
+        way, count = (1, contrast.lives_at) if len(self.masks) == 1 else (0, contrast.dies_at)
+        self.texts = self.strips[way][:count].copy().scale(0.8).move_to(self.hover(name))
+        return self.texts
 
     def show_last(self, beat: Beat) -> None:
         self.enter(frame(*(row.of(self.story.contrast.label) for row in self.masks)))

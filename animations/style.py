@@ -26,7 +26,6 @@ __all__ = [
     "INK",
     "LEFT_EDGE",
     "LIVE",
-    "MACHINE_Y",
     "MIN_SIZE",
     "MUTED",
     "PANELS",
@@ -56,7 +55,6 @@ LEFT_EDGE, RIGHT_EDGE = -6.5, 6.5
 TITLE_Y: Final = 4 - 0.08 * 8
 BAND: Final = (-4.0, -2.88)  # the lowest 14 %, for the caption alone
 CAPTION_BASE: Final = -3.56
-MACHINE_Y: Final = 0.5
 
 
 def sans(text: str, size: float, color: str = INK) -> Text:
@@ -73,8 +71,9 @@ def mono(text: str, size: float, color: str = INK) -> Text:
     strut, letters = both[0], both[1:]
     strut.set_opacity(0).set_x(letters.get_x())
     for glyph in letters:
-        if max(glyph.width, glyph.height) < DOT * strut.height:
-            glyph.scale(DOT * strut.height / glyph.height, about_edge=DOWN)
+        size = max(glyph.width, glyph.height)
+        if size < DOT * strut.height:
+            glyph.scale(DOT * strut.height / size, about_edge=DOWN)
     return both.center()
 
 

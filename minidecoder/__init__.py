@@ -4,6 +4,8 @@ Read the rungs from the bottom: `regex`, `tokens`, `decoding`, then `compiling` 
 are given here. Importing this needs NumPy alone; models, plots and widgets are imported where used.
 """
 
+from typing import Any
+
 from minidecoder.api import Run, generate, generate_many, stream
 from minidecoder.automaton import DEAD, Automaton, State, TokenId
 from minidecoder.compiling import (
@@ -78,6 +80,14 @@ __all__ = [
     "from_response_format",
     "generate",
     "generate_many",
+    "lab",
     "nearest_allowed",
     "stream",
 ]
+
+
+def lab(**form: Any) -> Any:
+    """The lab as a widget, for a cell of JupyterLab; `minidecoder.viz.lab` says what `form` may hold."""
+    from minidecoder.viz.lab import lab as open_lab
+
+    return open_lab(**form)

@@ -71,4 +71,4 @@ def visit(
     yield opened
     context.close()
     assert opened.requests == []
-    assert opened.faults == []
+    assert opened.faults == [], opened.faults

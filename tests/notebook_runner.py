@@ -37,6 +37,8 @@ CELL_SECONDS, TOTAL_SECONDS = 120, 300
 
 PLOTLY, PNG, SVG = "application/vnd.plotly.v1+json", "image/png", "image/svg+xml"
 WIDGET = "application/vnd.jupyter.widget-view+json"
+# A player's recording beside its picture: JupyterLab and code hosts pass over it, `website` makes a player of it.
+RECORDING = "application/vnd.minidecoder.recording+json"
 UNCOMPARED = {"timing"}  # the tag of cells whose outputs are different each time
 
 # Runs in every kernel before the first cell. zmq, which the kernel itself talks through, is not Python's socket.
@@ -113,7 +115,8 @@ def _kernel_environment(folder: Path, startup: Sequence[str]) -> dict[str, str]:
 
 
 def tidy(notebook: NotebookNode) -> NotebookNode:
-    """Drop in place what belongs to one run or one machine. Returns the notebook."""
+    """Drop in place what belongs to one run or one machine; keep what a player recorded. Returns the notebook."""
+    _keep_recordings(notebook)
     notebook.metadata = nbformat.from_dict(
         {
             "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
@@ -131,6 +134,15 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
             for name, text in list(_texts(output)):
                 _put(output, name, _scrub(text))
     return notebook
+
+
+def _keep_recordings(notebook: NotebookNode) -> None:
+    """Store in each player's output what its widget was given: the widget's own state is dropped."""
+    players = _players(notebook)
+    for output in (output for cell in code_cells(notebook) for output in cell.get("outputs", [])):
+        state = players.get(output.get("data", {}).get(WIDGET, {}).get("model_id"))
+        if state is not None:
+            output.data[RECORDING] = state["recording"]
 
 
 def _texts(output: NotebookNode) -> Iterator[tuple[str, str]]:
@@ -177,6 +189,8 @@ def _seen(cell: NotebookNode) -> str:
         parts.extend(f"({name}) {_essence(name, text)}" for name, text in sorted(_texts(output)))
         if PLOTLY in output.get("data", {}):
             parts.append(f"({PLOTLY}) {_marks(output.data[PLOTLY])}")
+        if RECORDING in output.get("data", {}):
+            parts.append(f"({RECORDING}) {_recorded(output.data[RECORDING])}")
     return "\n".join(parts)
 
 
@@ -195,6 +209,14 @@ def svg_essence(svg: str) -> str:
         text for item in root.iter() if (text := "".join(item.itertext()).strip()) and not len(item)
     )
     return f"ids {ids}\nlabels {labels}"
+
+
+def _recorded(recording: Any) -> str:
+    """The trace, and the machine by its ids and labels; which of many candidates get a row hangs on last digits."""
+    runs = [recording, recording["other"]] if "other" in recording else [recording]
+    drawings = [svg_essence(run["svg"]) for run in runs if run["svg"]]
+    told = [_plain([run["trace"] for run in runs]), recording.get("divergence")]
+    return "\n".join([json.dumps(told, sort_keys=True, ensure_ascii=False), *drawings])
 
 
 def _marks(figure: Any) -> str:

@@ -8,8 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import product
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -19,7 +20,11 @@ from animations.plan import LAST_FRAME_S, Beat, Plan, faults, route, scripted_tr
 from animations.plan_s03 import PATTERN, TOKENS, WAYS, Story, segmentations, tell
 from minidecoder.decoding.constraint import Constraint
 from minidecoder.lens.explain import Kind, explain
+from minidecoder.lens.trace import Machine, draw_machine
+from minidecoder.regex.compiler import compile_dfa
+from minidecoder.viz.graph import draw
 
+SVG = "{http://www.w3.org/2000/svg}"
 ROOT = Path(__file__).resolve().parents[1]
 CLOCK = (
     r"[0-9]{2}:[0-9]{2}",
@@ -220,25 +225,105 @@ def test_haste_doubled_names_and_a_film_of_the_wrong_length_are_faults() -> None
     ] == []
 
 
-def test_states_stand_from_left_to_right_with_and_without_graphviz(
-    film: tuple[Story, Constraint], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    machine = film[0].machine
-    for program in (layout.shutil.which("dot"), None):
-        monkeypatch.setattr(layout.shutil, "which", lambda name, program=program: program)
-        points = layout.place(machine, 10, 2)
-        xs = [points[state.name][0] for state in machine.states]
-        assert xs == sorted(xs)
-        assert (min(xs), max(xs)) == pytest.approx((-5, 5))
-        assert min(right - left for left, right in pairwise(xs)) > 1
+def machine_of(pattern: str) -> Machine:
+    return draw_machine(compile_dfa(pattern))
 
 
-def test_branches_stand_below_each_other_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(layout.shutil, "which", lambda name: None)
-    trace = scripted_trace(compiled("ax|by", ("E", "a", "x", "b", "y")), ("a", "x"))
-    assert trace.machine is not None
-    points = layout.place(trace.machine, 10, 2)
-    assert len(set(points.values())) == len(points)
+PICTURES = [PATTERN, CLOCK[0], "-?[0-9]+(\\.[0-9]+)?", "[a-z]+@[a-z]+\\.[a-z]{2,3}", "a|b"]
+
+
+@pytest.mark.parametrize("pattern", PICTURES)
+def test_a_machine_stands_in_a_film_as_in_the_picture_of_a_lesson(pattern: str) -> None:
+    machine = machine_of(pattern)
+    standing = layout.lay_out(machine, 12.6, 2.33)
+    pairs, labels = (
+        [],
+        [],
+    )  # (in the picture, in the film): the same up to one scale, one shift, and y upside down
+    for part in ElementTree.fromstring(draw(machine).svg).iter(SVG + "g"):
+        name = part.get("id", "")
+        if name.startswith("state-"):
+            ring = part.find(SVG + "ellipse")
+            assert ring is not None
+            centre = float(ring.attrib["cx"]), float(ring.attrib["cy"])
+            pairs.append((centre, standing.at(standing.placed.states[name.removeprefix("state-")])))
+        elif name.startswith("edge-s") and name != "edge-start":
+            line = standing.placed.lines[tuple(name.split("-")[1:])]
+            text, path = part.find(SVG + "text"), part.find(SVG + "path")
+            assert text is not None
+            assert text.text == line.label
+            assert path is not None
+            numbers = [float(number) for number in re.findall(r"-?[0-9.]+", path.attrib["d"])]
+            assert len(line.points) == len(numbers) // 2
+            way = zip(numbers[::2], numbers[1::2], strict=True)
+            pairs += [(there, standing.at(here)) for there, here in zip(way, line.points, strict=True)]
+            assert line.label_at is not None
+            labels.append(((float(text.attrib["x"]), float(text.attrib["y"])), standing.at(line.label_at)))
+    assert len(pairs) >= len(machine.states) + 4 * len(machine.edges)
+    (x0, y0), (film_x0, film_y0, _) = pairs[0]
+    for (x, y), (film_x, film_y, depth) in pairs:
+        assert depth == 0
+        assert film_x - film_x0 == pytest.approx((x - x0) * standing.scale, abs=0.001)
+        assert film_y - film_y0 == pytest.approx((y0 - y) * standing.scale, abs=0.001)
+    assert len(labels) == len(machine.edges)
+    for (x, y), (film_x, film_y, _) in labels:
+        assert film_x - film_x0 == pytest.approx((x - x0) * standing.scale, abs=0.001)
+        beneath = (film_y - film_y0) / standing.scale - (y0 - y)  # SVG has the base line, the film the middle
+        assert 2 < beneath < 7
+
+
+@pytest.mark.parametrize("pattern", PICTURES)
+def test_a_machine_stays_in_its_box_and_its_labels_readable(pattern: str) -> None:
+    standing = layout.lay_out(machine_of(pattern), 12.6, 2.33)
+    assert standing.font_size() >= 18
+    placed, radius = standing.placed, standing.radius
+    for x, y, _ in map(standing.at, placed.states.values()):
+        assert abs(x) + radius <= 6.3 + 1e-6
+        assert abs(y) + radius <= 1.165 + 1e-6
+    for line in placed.lines.values():
+        assert all(abs(standing.at(p)[0]) <= 6.31 and abs(standing.at(p)[1]) <= 1.17 for p in line.points)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "complaint"),
+    [
+        ("(ab|ba){1,9}c", "29 states need .*% more room"),
+        ("[a-z]{2}-[0-9]{4}-[0-9]{4}", "11 states of this machine have no circle"),
+        ("(" + "|".join(f"{n:03}" for n in range(0, 1000, 7)) + ")", "too large|no circle"),
+    ],
+)
+def test_a_machine_too_large_for_a_film_is_refused_with_what_to_do(pattern: str, complaint: str) -> None:
+    with pytest.raises(md.UsageError, match=complaint) as refusal:
+        layout.lay_out(machine_of(pattern), 12.6, 2.33)
+    assert "a shorter pattern" in str(refusal.value)
+
+
+@pytest.mark.parametrize("token", ["é", "\x00", "€5"])
+def test_a_token_without_a_bead_for_each_byte_is_refused(token: str) -> None:
+    with pytest.raises(md.UsageError, match="no bead for each of its bytes"):
+        tell(tokens=(*TOKENS, token))
+
+
+def test_an_address_makes_a_film() -> None:
+    tokens = ("</s>", "a", "a@", "@b", "b.", ".de", "de")
+    story = tell(r"[a-z]+@[a-z]+\.[a-z]{2}", tokens, (("a", "@b", ".de"), ("a@", "b.", "de")))
+    assert (story.text, story.contrast.label) == ("a@b.de", "b.")
+    assert (story.contrast.lives.state, story.contrast.dies.state) == ("s2", "s1")
+    assert layout.lay_out(story.machine, 12.6, 2.33).font_size() >= 18
+
+
+def test_a_token_that_dies_only_where_the_text_begins_is_told_so() -> None:
+    story = tell("aab", ("E", "ab", "a", "aa", "b"), (("aa", "b"), ("a", "ab")))
+    assert story.contrast.dies_at == 0
+    assert "Back to s0, where the text begins. Try `ab` here." in [b.caption for b in story.plan.beats]
+
+
+def test_white_space_in_the_text_is_seen() -> None:
+    story = tell(
+        "[0-9]+ [0-9]{2}", ("E", "1", "12", " ", " 5", "50", "0"), (("12", " 5", "0"), ("12", " ", "50"))
+    )
+    assert story.text == "12␣50"
+    assert "Read `12␣50`." in " ".join(beat.caption for beat in story.plan.beats)
 
 
 def test_the_readme_holds_the_transcript() -> None:

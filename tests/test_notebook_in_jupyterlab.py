@@ -7,17 +7,9 @@ right (`test_notebooks`) and the player in a plain page (its own test).
 
 from __future__ import annotations
 
-import json
 import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -26,111 +18,20 @@ import pytest
 
 from minidecoder.models.smollm2_files import where
 from tests import notebook_runner as runner
-from tests.chromium import ARGUMENTS, program
-from tests.notebook_runner import FOLDER, PNG, ROOT, code_cells
+from tests.jupyter_server import WAIT_MS, jupyterlab, needed, opened, wait_for_kernel
+from tests.notebook_runner import FOLDER, PNG, code_cells
 
 LESSON = "03_tokens_are_not_characters.ipynb"
-WAIT_MS = 120_000
-
 pytestmark = pytest.mark.timeout(400)
 
 
-def needed(value: Any, reason: str) -> Any:
-    """`value`; where there is none the test is skipped, or fails if nothing may be skipped."""
-    if value:
-        return value
-    if os.environ.get("MINIDECODER_REQUIRE_ALL") == "1":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a JupyterLab with no settings but its own, on a copy of the lesson."""
-    needed(find_spec("jupyterlab"), "jupyterlab is not installed")
-    needed(find_spec("playwright"), "playwright is not installed")
-    needed(program(), "chromium is not installed")
-    work = tmp_path_factory.mktemp("lab")
-    shutil.copy(FOLDER / LESSON, work / LESSON)
-    port, log = free_port(), work / "server.log"
-    options = {"ip": "127.0.0.1", "port": port, "root_dir": work, "port_retries": 0}
-    command = [
-        sys.executable,
-        "-m",
-        "jupyterlab",
-        "--no-browser",
-        "--allow-root",
-        "--IdentityProvider.token=t",
-    ]
-    command += [f"--ServerApp.{name}={value}" for name, value in options.items()]
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command, env=clean_environment(work), stdout=output, stderr=subprocess.STDOUT
-        )
-    try:
-        wait_until_up(f"http://127.0.0.1:{port}/api/status?token=t", process, log)
-        yield f"http://127.0.0.1:{port}/lab/tree/{LESSON}?token=t&reset"
-    finally:
-        process.terminate()
-        process.wait(timeout=30)
-
-
-def clean_environment(work: Path) -> dict[str, str]:
-    folders = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
-    own = {name: str(work / "home" / name.lower()) for name in folders}
-    settings = Path(own["JUPYTER_CONFIG_DIR"], "labconfig")
-    settings.mkdir(parents=True)
-    no_news = {"disabledExtensions": {"@jupyterlab/apputils-extension:announcements": True}}
-    follow_system = {"@jupyterlab/apputils-extension:themes": {"adaptive-theme": True}}
-    (settings / "page_config.json").write_text(json.dumps(no_news))
-    (settings / "default_setting_overrides.json").write_text(json.dumps(follow_system))
-    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, **own, "PYTHONPATH": os.pathsep.join(paths)}
-
-
-def wait_until_up(url: str, process: subprocess.Popen[bytes], log: Path) -> None:
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline and process.poll() is None:
-        try:
-            urllib.request.urlopen(url, timeout=2).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}")
-
-
-@pytest.fixture(scope="module")
-def lab(server: str) -> Iterator[SimpleNamespace]:
+def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SimpleNamespace]:
     """The open lesson after Run All: its `page`, what it asked for `outside`, and the page's `faults`."""
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=program(), args=ARGUMENTS)
-        context = browser.new_context(viewport={"width": 1280, "height": 720})
-        page, outside, faults = context.new_page(), [], []
-        context.route(re.compile(r"^(?!data:|blob:)"), lambda route: only_here(route, outside))
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.set_default_timeout(WAIT_MS)
-        page.goto(server)
-        stored = as_stored(page)
-        run_all(page)
-        yield SimpleNamespace(page=page, outside=outside, faults=faults, stored=stored)
-        browser.close()
-
-
-def only_here(route: Any, outside: list[str]) -> None:
-    if re.match(r"(http|ws)://127\.0\.0\.1[:/]", route.request.url):
-        route.continue_()
-    else:
-        outside.append(route.request.url)
-        route.abort()
+    with jupyterlab(tmp_path_factory.mktemp("lab"), LESSON) as address, opened(address) as window:
+        window.stored = as_stored(window.page)
+        run_all(window.page)
+        yield window
 
 
 def as_stored(page: Any) -> SimpleNamespace:
@@ -156,8 +57,7 @@ def resize(page: Any, *, tall: bool) -> None:
 
 
 def run_all(page: Any) -> None:
-    # subtle: before there is a kernel Run All does nothing; the status bar alone tells.
-    page.wait_for_selector("#jp-main-statusbar .jp-StatusBar-TextItem:has-text('| Idle')")
+    wait_for_kernel(page)
     page.get_by_role("menuitem", name="Run", exact=True).click()
     page.get_by_text("Run All Cells", exact=True).click()
     count = len(code_cells(runner.read(FOLDER / LESSON)))

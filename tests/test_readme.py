@@ -62,7 +62,9 @@ def test_every_link_leads_somewhere(target: str) -> None:
 def test_the_picture_is_the_one_that_lesson_03_stores() -> None:
     from tests.notebook_runner import notebooks, read, signature_picture
 
-    (shown,) = re.findall(r"!\[[^\]]{30,}\]\(([^)]+\.png)\)", README)  # with words for who cannot see it
+    shown, lab = re.findall(r"!\[[^\]]{30,}\]\(([^)]+\.png)\)", README)  # with words for who cannot see them
+    assert lab == "notebooks/lab.png"
+    assert (ROOT / lab).is_file()
     assert (ROOT / shown).read_bytes() == signature_picture(read(notebooks(["03"])[0]))
 
 

@@ -4,8 +4,9 @@ Every installed engine gets the same regexes, grammars and schemas, vocabulary a
 its own; medians are compared. A case that passes the limit of time or memory is stopped and named, and the
 rest goes on.
 
-Left out: the order of the runs (`bench_compare`), the clock (`bench_measure`), the processes
-(`bench_worker`), the tables (`bench_report`). Exit code 1 where minidecoder itself fails a case.
+Left out: the clicks of the lab (`bench_lab`), the order of the runs (`bench_compare`), the clock
+(`bench_measure`), the processes (`bench_worker`), the tables (`bench_report`). Exit code 1 where minidecoder
+itself fails a case.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ ALL_CASES: Final[tuple[Case, ...]] = (*CASES, *GRAMMARS, *SCHEMAS)
 RUNS: Final = 5
 LIMIT_S: Final = 30.0
 MEMORY_GB: Final = 4.0
+LAB: Final = "lab"
 
 
 def add_parser(subparsers: Any) -> None:
@@ -41,7 +43,10 @@ def add_parser(subparsers: Any) -> None:
     names = ", ".join(engine.name for engine in ENGINES)
     parser.add_argument("--engines", metavar="A,B", help=f"only these of {names}")
     parser.add_argument(
-        "--family", choices=[*FAMILIES, "all"], default="all", help="only cases of this kind (default all)"
+        "--family",
+        choices=[*FAMILIES, "all", LAB],
+        default="all",
+        help="only cases of this kind (default all), or how quickly the lab answers a click",
     )
     cases = ", ".join(case.name for case in ALL_CASES)
     parser.add_argument("--cases", metavar="A,B", help=f"only these of {cases}")
@@ -68,6 +73,8 @@ def add_parser(subparsers: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure, print, and write the file. Bad options raise before anything is measured."""
+    if args.family == LAB:
+        return _run_lab(args)
     engines = _chosen(ENGINES, args.engines, "--engines")
     family = [case for case in ALL_CASES if args.family in (case.family, "all")]
     cases = _chosen(family, args.cases, "--cases")
@@ -86,6 +93,24 @@ def run(args: argparse.Namespace) -> int:
         Path(args.json).write_text(text + "\n", encoding="utf-8")
     takes_part = any(engine.name == OURS for engine in engines)
     return int(takes_part and any(report.outcome(OURS, case.name).status != "ok" for case in cases))
+
+
+def _run_lab(args: argparse.Namespace) -> int:
+    """No engines are compared, so what chooses and stops them means nothing."""
+    from minidecoder.cli.bench_lab import run_lab
+
+    for name, default in (
+        ("engines", None),
+        ("cases", None),
+        ("limit", LIMIT_S),
+        ("memory", MEMORY_GB),
+        ("json", None),
+    ):
+        if getattr(args, name) != default:
+            raise UsageError(f"--{name} means nothing for the lab, which is measured alone")
+    if args.runs < 1:
+        raise UsageError(f"--runs {args.runs}: it must be a number above 0")
+    return run_lab(args.runs)
 
 
 def _check_file(path: str | None) -> None:

@@ -25,13 +25,13 @@ from minidecoder.decoding.budget import Budget
 from minidecoder.decoding.jump_forward import JumpForward
 from minidecoder.decoding.language_model import LanguageModel
 from minidecoder.decoding.matcher import Matcher
-from minidecoder.decoding.sampling import Draw, Past, Sampler, as_logits, softmax
+from minidecoder.decoding.sampling import Draw, Past, Row, Sampler, as_logits, softmax
 from minidecoder.decoding.stop_strings import StopStrings
 from minidecoder.errors import EmptyMaskError, UsageError
 from minidecoder.tokens.bitmask import Bitmask, is_set, pack, unpack
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["Request", "Step", "decode"]
+__all__ = ["Loop", "Request", "Step", "decode"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +94,7 @@ def decode(model: LanguageModel, request: Request) -> Iterator[Step]:
 
     Raises `ModelError` for logits that cannot be used, `EmptyMaskError` where nothing is left to draw.
     """
-    loop = _Loop(model, request)
+    loop = Loop(model, request)
     for index in range(request.max_tokens):
         step = loop.step(index)
         yield step
@@ -102,7 +102,7 @@ def decode(model: LanguageModel, request: Request) -> Iterator[Step]:
             return
 
 
-class _Loop:
+class Loop:
     """The state of one run: ids read and written, the text, and forced tokens that wait to be taken."""
 
     def __init__(self, model: LanguageModel, request: Request) -> None:
@@ -115,6 +115,7 @@ class _Loop:
         self.waiting: deque[TokenId] = deque()
 
     def step(self, index: int) -> Step:
+        """Token number `index`, drawn or forced, and taken."""
         started, left = perf_counter(), self.request.max_tokens - index
         legal, bitmask = self.masks(left)
         allowed = unpack(bitmask, len(self.vocabulary))  # bool (V,)
@@ -122,6 +123,15 @@ class _Loop:
         if token_id is None:
             draw = self.draw(index, bitmask)
             token_id = draw.token_id
+        return self.take(index, token_id, draw, (legal, bitmask), started)
+
+    def take(
+        self, index: int, token_id: TokenId, draw: Draw | None, masks: tuple[Bitmask, Bitmask], started: float
+    ) -> Step:
+        """Act 4, and the record of all four. `masks`: as the method gives them; `draw`: None for a token
+        that the model was not asked for."""
+        legal, bitmask = masks
+        allowed = unpack(bitmask, len(self.vocabulary))
         before, after = self.accept(token_id)
         return Step(
             index=index,
@@ -132,11 +142,11 @@ class _Loop:
             bitmask=bitmask,
             favourite=None if draw is None else TokenId(int(draw.before.argmax())),
             feasible_mass=None if draw is None else float(softmax(draw.before)[allowed].sum()),
-            probability=1.0 if draw is None else float(softmax(draw.after)[token_id]),
+            probability=1.0 if draw is None else _share(draw.after, token_id),
             is_eos=token_id in self.vocabulary.eos_ids,
             draw=draw,
             legal=legal,
-            tokens_left=left,
+            tokens_left=self.request.max_tokens - index,
             budget=self.request.budget,
             stop=self.write(token_id),
             seconds=perf_counter() - started,
@@ -186,9 +196,15 @@ class _Loop:
     # -- acts 2 and 3: mask and draw ---------------------------------------------------------------
 
     def draw(self, index: int, bitmask: Bitmask) -> Draw:
-        logits = as_logits(self.model.next_logits(self.token_ids), len(self.vocabulary))  # float64 (V,)
-        past = Past(self.token_ids, index, self.vocabulary.eos_ids)
-        return self.request.sampler.draw(logits, bitmask, past)
+        return self.request.sampler.draw(self.logits(), bitmask, self.past(index))
+
+    def logits(self) -> Row:
+        """What the model says now, float64 (V,)."""
+        return as_logits(self.model.next_logits(self.token_ids), len(self.vocabulary))
+
+    def past(self, index: int) -> Past:
+        """What the sampling may look back at."""
+        return Past(self.token_ids, index, self.vocabulary.eos_ids)
 
     # -- act 4: the next state ---------------------------------------------------------------------
 
@@ -210,6 +226,11 @@ class _Loop:
         self.text += data
         found = self.request.stop.find(self.text, len(data)) if self.request.stop and data else None
         return found.stop if found else ""
+
+
+def _share(row: Row, token_id: TokenId) -> float:
+    """0 for a token that was chosen by hand after the sampling had cut it."""
+    return 0.0 if row[token_id] == -np.inf else float(softmax(row)[token_id])
 
 
 def _free_mask(vocabulary: Vocabulary) -> Bitmask:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,7 @@ __all__ = [
     "ORDER",
     "Draw",
     "Past",
+    "Row",
     "Sampler",
     "Sampling",
     "as_logits",
@@ -132,19 +133,42 @@ class Sampler:
         self.sampling = sampling
         self._random = np.random.default_rng(sampling.seed)
 
+    @property
+    def random_state(self) -> Any:
+        """Where the stream of random numbers stands; set it again to draw the same once more."""
+        return self._random.bit_generator.state
+
+    @random_state.setter
+    def random_state(self, state: Any) -> None:
+        self._random.bit_generator.state = state
+
+    def stages(
+        self, logits: Row, bitmask: Bitmask | None, past: Past = _NO_PAST
+    ) -> tuple[tuple[str, Row], ...]:
+        """(name, row) after each step, up to one that leaves nothing, whose row is all -inf. The arguments
+        are those of `draw`; nothing is drawn."""
+        self.sampling.check_width(len(logits))
+        row, stages = logits, list[tuple[str, Row]]()
+        for name in self.order:
+            changed = STEPS[name](row, self.sampling, bitmask, past)
+            stages.append((name, changed))
+            if changed is not row and not np.isfinite(changed).any():
+                break
+            row = changed
+        return tuple(stages)
+
     def draw(self, logits: Row, bitmask: Bitmask | None, past: Past = _NO_PAST) -> Draw:
         """Draw a token. `logits`: float64 (V,), see `as_logits`; `bitmask`: int32 (ceil(V/32),), None for
         no constraint. Raises `EmptyMaskError` with the step that left nothing."""
-        self.sampling.check_width(len(logits))
-        row = logits
-        stages: list[tuple[str, Row]] = []
-        for name in self.order:
-            changed = STEPS[name](row, self.sampling, bitmask, past)
-            if changed is not row and not np.isfinite(changed).any():
-                raise EmptyMaskError(_why_empty(name, row, bitmask, stages), step=name)
-            row = changed
-            stages.append((name, row))
-        return Draw(self._choose(row), logits, row, tuple(stages), self.sampling)
+        stages = self.stages(logits, bitmask, past)
+        name, row = stages[-1] if stages else ("", logits)
+        if not np.isfinite(row).any():
+            raise EmptyMaskError(_why_empty(name, len(row), bitmask, stages[:-1]), step=name)
+        return Draw(self._choose(row), logits, row, stages, self.sampling)
+
+    def skip(self) -> None:
+        """Let one random number go by, as a draw does."""
+        self._random.random()
 
     def _choose(self, row: Row) -> TokenId:
         """Invert the cumulative distribution at one uniform number."""
@@ -157,12 +181,12 @@ class Sampler:
 _NEUTRAL: Final = Sampling()
 
 
-def _why_empty(name: str, row: Row, bitmask: Bitmask | None, stages: Sequence[tuple[str, Row]]) -> str:
+def _why_empty(name: str, width: int, bitmask: Bitmask | None, stages: Sequence[tuple[str, Row]]) -> str:
     """Which step left no token, and whose fault that is."""
     message = f"after the step {name!r} no token is left to draw"
     if name != "mask" or bitmask is None:
         return message
-    count = int(unpack(bitmask, len(row)).sum())
+    count = int(unpack(bitmask, width).sum())
     if count == 0:
         return f"{message}: the mask allows none"
     ran = ", ".join(stage for stage, _ in stages)

@@ -9,6 +9,7 @@ Cost: O(V) a step, 2 to 3 ms for 49,152 tokens; a trace of 64 steps stays under 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -63,13 +64,11 @@ class TraceRecorder:
         self.prompt = prompt
         self.steps: list[TraceStep] = []
         self._explainer = None if constraint is None else Explainer(constraint)
-        self._text = b""
         self._labels: dict[int, str] = {}
 
     def add(self, step: Step) -> None:
         """Record a step. Its rows of logits are read here and not kept. A state of a grammar must still be
         held by somebody, as the matcher of the run does."""
-        self._text += self.vocabulary.token_bytes[step.token_id]
         candidates = self._candidates(step)
         chosen = next(candidate for candidate in candidates if candidate.token_id == step.token_id)
         self.steps.append(
@@ -90,9 +89,14 @@ class TraceRecorder:
             )
         )
 
+    def back_to(self, index: int) -> None:
+        """Forget the steps from `index` on."""
+        del self.steps[index:]
+
     def finish(self, is_complete: bool) -> Trace:
         """The whole trace. `is_complete`: whether the text is a whole match."""
         ended = bool(self.steps) and self.steps[-1].is_eos
+        text = self.vocabulary.decode(step.token_id for step in self.steps)
         characters = None if self.constraint is None else self.constraint.characters
         return fit(
             Trace(
@@ -102,7 +106,7 @@ class TraceRecorder:
                 vocabulary_size=len(self.vocabulary),
                 prompt=cut_text(self.prompt),
                 steps=tuple(self.steps),
-                text=self._text.decode("utf-8", "replace"),
+                text=text.decode("utf-8", "replace"),
                 finish_reason="stop" if ended else "length",
                 is_complete=is_complete,
             )
@@ -123,12 +127,21 @@ class TraceRecorder:
     def _candidates(self, step: Step) -> tuple[Candidate, ...]:
         """The likeliest tokens before the mask and those after it, at most 2 x CANDIDATES, by logit."""
         if step.draw is None:
-            return (self._candidate(step, step.token_id, None, (1.0, 1.0, 1.0)),)
+            return self.candidates_of(step, [step.token_id])
         logits = step.draw.before
         masked = np.where(unpack(step.bitmask, len(logits)), logits, -np.inf)
         top = {int(step.token_id), *_likeliest(logits).tolist()}
         top |= {i for i in _likeliest(masked).tolist() if masked[i] > -np.inf}
-        ids = np.array(sorted(top, key=lambda i: (-logits[i], i)))
+        return self.candidates_of(step, sorted(top, key=lambda i: (-logits[i], i)))
+
+    def candidates_of(self, step: Step, token_ids: Sequence[int]) -> tuple[Candidate, ...]:
+        """What a trace says of these tokens in this step, in their order. The step must have its `draw`, if
+        the model was asked, and a state of a grammar must still be held."""
+        if step.draw is None:
+            share = {True: (1.0, 1.0, 1.0), False: (0.0, 0.0, 0.0)}
+            return tuple(self._candidate(step, i, None, share[i == step.token_id]) for i in token_ids)
+        logits, ids = step.draw.before, np.array(token_ids, dtype=np.intp)
+        masked = np.where(unpack(step.bitmask, len(logits)), logits, -np.inf)
         shares = zip(*(_shares(row, ids) for row in (logits, masked, step.draw.after)), strict=True)
         return tuple(
             self._candidate(step, token_id, float(logits[token_id]), chances)
@@ -187,6 +200,8 @@ def _likeliest(logits: Row) -> NDArray[np.intp]:
 def _shares(row: Row, ids: NDArray[np.intp]) -> list[float]:
     """The probabilities of `ids` in a row; see `softmax`, which would make all V of them."""
     finite = row[row > -np.inf]
+    if not len(finite):  # a step of the sampling left nothing, and the token was chosen by hand
+        return [0.0] * len(ids)
     with np.errstate(over="ignore"):
         total = np.exp(finite - finite.max()).sum()
         shares: list[float] = (np.exp(row[ids] - finite.max()) / total).tolist()

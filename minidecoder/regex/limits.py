@@ -10,11 +10,15 @@ Left out: the memory of masks and indexes, which have limits of their own. Cost:
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from threading import Event
 from typing import Final
 
 from minidecoder.errors import ConstraintTooLargeError, UsageError
 
-__all__ = ["MAX_STATES", "TIMEOUT_S", "Limits"]
+__all__ = ["MAX_STATES", "TIMEOUT_S", "Limits", "until"]
 
 MAX_STATES: Final = 100_000
 TIMEOUT_S: Final = 10.0
@@ -22,6 +26,17 @@ TIMEOUT_S: Final = 10.0
 _NFA_STATES: Final = 4  # for each state allowed: Thompson's construction spends about two on a character
 _CELLS: Final = 25_000_000  # 100 MB
 _BYTE_STATES: Final = 3  # for each state allowed: a character of many bytes has states inside
+_GIVEN_UP: ContextVar[Event | None] = ContextVar("_GIVEN_UP", default=None)
+
+
+@contextmanager
+def until(given_up: Event) -> Iterator[None]:
+    """Inside, a compile of this thread also ends when another thread sets the event."""
+    token = _GIVEN_UP.set(given_up)
+    try:
+        yield
+    finally:
+        _GIVEN_UP.reset(token)
 
 
 class Limits:
@@ -33,13 +48,17 @@ class Limits:
         self.max_states = max_states
         self.timeout_s = timeout_s
         self._end = time.monotonic() + timeout_s
+        self._given_up = _GIVEN_UP.get()
 
     def restart(self) -> None:
         """Begin the clock anew, for a part of the work that is put off until it is needed."""
         self._end = time.monotonic() + self.timeout_s
+        self._given_up = _GIVEN_UP.get()  # who began it may have ended long ago
 
     def check_time(self) -> None:
-        """Raise if the time is used up."""
+        """Raise if the time is used up, or nobody waits for the result any more."""
+        if self._given_up is not None and self._given_up.is_set():
+            raise ConstraintTooLargeError("compiling was given up", "timeout_s")
         if time.monotonic() > self._end:
             raise ConstraintTooLargeError(f"compiling took longer than {self.timeout_s:g} s", "timeout_s")
 

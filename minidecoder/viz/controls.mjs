@@ -2,13 +2,14 @@
 
 const SPEEDS = [0.5, 1, 2, 4], ADDRESS_MS = 150;
 
-function listen({ root, bar, views, player, shared, address, divergence, sent }) {
+function listen({ root, bar, views, player, shared, address, sent, around }) {
   const on = (node, action) => node?.addEventListener("click", action);
   const toggleHelp = () => pop(bar, bar.keys.hidden ? "keys" : null);
   const toggleSaves = () => { pop(bar, bar.saves.hidden ? "saves" : null); if (!bar.saves.hidden) bar.saves.firstChild.focus(); };
-  const toggleFull = () => (document.fullscreenElement ? document.exitFullscreen() : root.requestFullscreen());
-  const part = () => (divergence === null ? null : player.go(divergence));
-  const find = () => { views[0].search.focus(); views[0].search.select(); };
+  const toggleFull = () => (document.fullscreenElement ? document.exitFullscreen() : (around ?? root).requestFullscreen());
+  const part = () => (shared.divergence === null ? null : player.go(shared.divergence));
+  let looked = -1; // of two runs each has its own field: asked again, the next one
+  const find = () => { looked = (looked + 1) % views.length; views[looked].search.focus(); views[looked].search.select(); };
   bar.full.hidden = !document.fullscreenEnabled; // an iPhone has none
   on(bar.first, () => player.go(0));
   on(bar.back, player.back);
@@ -19,9 +20,9 @@ function listen({ root, bar, views, player, shared, address, divergence, sent })
   on(bar.help, toggleHelp);
   on(bar.save, toggleSaves);
   on(bar.full, toggleFull);
-  on(root.querySelector(".parts"), part);
+  root.querySelector(".parting")?.addEventListener("click", (event) => { if (event.target.closest(".parts")) part(); });
   for (const kind of ["svg", "png", "json"]) {
-    on(bar.saves.querySelector(`.${kind}`), () => { pop(bar, null); exportAs(kind, root, sent, kind === "json" ? "run" : `run-step-${root.dataset.step}`); });
+    on(bar.saves.querySelector(`.${kind}`), () => { pop(bar, null); exportAs(kind, root, shared.live?.recording() ?? sent, kind === "json" ? "run" : `run-step-${root.dataset.step}`); });
   }
   bar.bytes.addEventListener("change", () => { shared.bytes = bar.bytes.checked; player.stay(); });
   for (const view of views) view.text.addEventListener("scroll", () => markCut(view));
@@ -29,7 +30,7 @@ function listen({ root, bar, views, player, shared, address, divergence, sent })
   const actions = {
     ArrowRight: player.next, ArrowLeft: player.back, PageDown: player.next, PageUp: player.back,
     Home: () => player.go(0), End: () => player.go(player.last), " ": player.play, b: () => bar.bytes.click(), s: () => bar.speed.click(),
-    f: () => bar.full.hidden || toggleFull(), t: () => bar.theme.click(), "?": toggleHelp, e: toggleSaves, "/": find, d: part,
+    f: () => bar.full.hidden || toggleFull(), t: () => bar.theme.click(), "?": toggleHelp, e: toggleSaves, "/": find, d: part, x: () => shared.live?.takePicked(),
   };
   root.addEventListener("keydown", (event) => {
     if (event.target.matches("input[type=search]")) return whileTyping(event, root);
@@ -37,7 +38,7 @@ function listen({ root, bar, views, player, shared, address, divergence, sent })
     onKey(event, actions);
   });
   root.addEventListener("pointerdown", (event) => { if (!event.target.closest("button, input, label")) root.focus({ preventScroll: true }); });
-  const stops = [followTheme(root, bar, views), address ? keepAddress(address, player, shared) : () => {}];
+  const stops = [followTheme([root, ...views.map((view) => view.root), ...(around ? [around] : [])], bar), address ? keepAddress(address, player, shared) : () => {}];
   return () => stops.forEach((stop) => stop());
 }
 
@@ -82,22 +83,24 @@ function whileTyping(event, root) {
 }
 
 // The notebook's theme if there is one, else the reader's system, until the button says otherwise.
-function followTheme(root, bar, views) {
-  const { body } = document;
+function followTheme(nodes, bar) {
+  const { body } = document, outermost = nodes.at(-1);
   const show = (dark) => {
-    for (const node of [root, ...views.map((view) => view.root)]) node.dataset.theme = dark ? "dark" : "light";
+    for (const node of nodes) node.dataset.theme = dark ? "dark" : "light";
     bar.theme.replaceChildren(icon(dark ? "light" : "dark"));
   };
   const inNotebook = () => show(body.dataset.jpThemeLight === "false");
   const changes = new MutationObserver(inNotebook);
-  if (body.dataset.jpThemeLight === undefined) show(matchMedia("(prefers-color-scheme: dark)").matches);
+  if (outermost.dataset.chosen) show(outermost.dataset.theme === "dark");
+  else if (body.dataset.jpThemeLight === undefined) show(matchMedia("(prefers-color-scheme: dark)").matches);
   else {
     inNotebook();
     changes.observe(body, { attributeFilter: ["data-jp-theme-light"] });
   }
   bar.theme.addEventListener("click", () => {
     changes.disconnect();
-    show(root.dataset.theme === "light");
+    outermost.dataset.chosen = "yes"; // also for the next run in the same frame
+    show(nodes[0].dataset.theme === "light");
   });
   return () => changes.disconnect();
 }

@@ -29,10 +29,13 @@ function button(name, label, key, content = icon(name)) {
 const KEYS = [["→ ←", "next, back (also Page Down, Page Up)"], ["Home End", "first, last"], ["Space", "play, pause"], ["s", "speed"],
   ["b", "byte view"], ["/", "find a token"], ["d", "where two runs part"], ["f", "full screen"], ["t", "dark or light"],
   ["e", "export: SVG, PNG, JSON"], ["?", "this help"]];
+const LIVE_KEYS = [["x", "take the marked token"]];
+const LIVE_ROWS = 12, LIVE_FRAMES = 6; // of a run that grows nobody knows its fullest step
 
-function buildView({ trace, svg }, name) {
+function buildView({ trace, svg }, name, live = null) {
   const pattern = trace.pattern?.trim().replaceAll("\n", "⏎") ?? "no constraint";
   const parts = {
+    isLive: live !== null,
     root: make("section", { class: "mdp", "aria-label": name ? `run ${name}` : "A run, step by step" }),
     name, blocks: [], tail: [],
     pattern: make("code", { title: pattern, tabindex: -1 }, pattern),
@@ -47,22 +50,25 @@ function buildView({ trace, svg }, name) {
     facts: make("p", { class: "facts" }),
   };
   parts.machine = trace.machine === null ? null : machineView(svg);
-  parts.stack = trace.machine === null && trace.steps.some((step) => step.stack.length) ? stackView(trace) : null;
-  parts.slots = buildSlots(trace, parts.rows);
+  parts.stack = trace.machine === null && trace.steps.some((step) => step.stack.length) ? stackView(trace, live ? LIVE_FRAMES : 1) : null;
+  parts.slots = [];
+  parts.fewest = Math.max(live ? Math.min(LIVE_ROWS, trace.vocabulary_size) : 1, ...trace.steps.map((step) => step.shown.length));
+  haveSlots(parts, parts.fewest);
   parts.root.classList.toggle("free", !parts.machine && !parts.stack);
   return parts;
 }
 
-function buildBar(last, isPair) {
+function buildBar(isPair, live = null) {
   return {
+    playName: live ? "run" : "play", extra: live?.controls ?? [],
     count: make("span", { class: "count" }),
-    slider: make("input", { type: "range", min: 0, max: last, value: 0, step: 1, "aria-label": "step" }),
+    slider: make("input", { type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "step" }),
     theme: button("theme", "dark or light", "t", icon("dark")),
     save: button("save", "export", "e", icon("save")),
     full: button("full", "full screen", "f"),
     help: button("help", "keys", "?", "?"),
     keys: make("dl", { class: "keys pop", hidden: true },
-      ...KEYS.filter(([key]) => isPair || key !== "d").flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])),
+      ...KEYS.filter(([key]) => isPair || key !== "d").concat(live ? LIVE_KEYS : []).flatMap(([key, what]) => [make("dt", {}, key), make("dd", {}, what)])),
     saves: make("div", { class: "saves pop", role: "group", "aria-label": "export", hidden: true },
       ...["SVG", "PNG", "JSON"].map((kind) => make("button", { type: "button", class: kind.toLowerCase() }, kind))),
     first: button("first", "first", "Home"),
@@ -79,7 +85,7 @@ function buildBar(last, isPair) {
 const toolsOf = (bar) => [make("span", { class: "tools" }, bar.theme, bar.save, bar.full, bar.help), bar.keys, bar.saves];
 
 const controlsOf = (bar, ...more) => make("div", { class: "controls" }, bar.first, bar.back, bar.next, bar.last, bar.play, bar.speed,
-  make("label", {}, bar.bytes, " byte view"), ...more);
+  make("label", {}, bar.bytes, " byte view"), ...bar.extra, ...more);
 
 const soFar = (view, ...more) => make("div", { class: "sofar" }, make("span", { class: "label" }, "text so far"), view.text, ...more);
 
@@ -90,9 +96,9 @@ function stageOf(view) {
 }
 
 function arrangeAlone(view, bar) {
-  view.root.append(
-    make("header", {}, make("span", { class: "label" }, "pattern"), view.pattern, ...toolsOf(bar)),
-    soFar(view, bar.count, bar.slider),
+  const head = make("header", {}, make("span", { class: "label" }, "pattern"), view.pattern, ...toolsOf(bar));
+  view.root.append( // in the lab the pattern stands in the form
+    ...(view.isLive ? [soFar(view, bar.count, bar.slider, ...toolsOf(bar))] : [head, soFar(view, bar.count, bar.slider)]),
     stageOf(view),
     make("footer", {}, view.why, controlsOf(bar, view.facts)),
     bar.live);
@@ -100,14 +106,14 @@ function arrangeAlone(view, bar) {
 }
 
 // Two runs under one bar: A at the left, or above on a phone.
-function arrangePair(views, bar, parting) {
+function arrangePair(views, bar) {
   for (const view of views) {
     view.root.classList.add("side");
     view.root.append(make("header", {}, make("b", { class: "name" }, view.name), view.pattern), soFar(view), stageOf(view),
       make("footer", {}, view.why, view.facts));
   }
   return make("section", { class: "mdp pair", "aria-label": "Two runs, step by step" },
-    make("header", {}, parting, bar.count, bar.slider, ...toolsOf(bar)),
+    make("header", {}, make("p", { class: "parting" }), bar.count, bar.slider, ...toolsOf(bar)),
     make("div", { class: "halves" }, ...views.map((view) => view.root)),
     make("footer", {}, controlsOf(bar)),
     bar.live);
@@ -124,15 +130,15 @@ function legend() {
 }
 
 // As many rows as the fullest step needs, made once: stepping fills them anew and moves nothing.
-function buildSlots(trace, list) {
-  const count = Math.max(1, ...trace.steps.map((step) => step.shown.length));
-  return Array.from({ length: count }, () => {
+function haveSlots({ slots, rows }, count) {
+  while (slots.length < count) {
     const slot = {
       label: make("span", { class: "token" }), track: make("span", { class: "track" }),
       was: make("span", { class: "was" }), is: make("span", { class: "is" }),
     };
     slot.row = make("button", { type: "button", class: "row" }, slot.label, slot.track, slot.was, slot.is);
-    list.append(make("li", {}, slot.row));
-    return slot;
-  });
+    slot.item = make("li", {}, slot.row);
+    rows.append(slot.item);
+    slots.push(slot);
+  }
 }

@@ -8,45 +8,60 @@
 // tokens have been drawn and `byte` bytes of the next one have been walked.
 // Every text goes into the page through textContent, so that a token that looks like HTML is only ever text.
 
-const BYTE_MS = 350, GLIDE_MS = 250, LONGEST_GLIDE_MS = 1000, PAUSE_MS = 1100, HURRY_MS = 300;
+const BYTE_MS = 350, GLIDE_MS = 250, LONGEST_GLIDE_MS = 1000, PAUSE_MS = 1100, HURRY_MS = 300, LIVE_MS = 120;
 
 // `address`: the location of a page of our own, whose fragment then says where we are.
 function render({ model, el, address = null }) {
-  const sent = model.get("recording"), runs = [sent, sent.other].filter(Boolean).map(readable);
+  return playerOf(model.get("recording"), el, { address }).stop; // anywidget calls it when the picture is taken away
+}
+
+// `live`: what goes on where a run is still open (lab.mjs); `around`: what takes the theme and fills the screen with it.
+function playerOf(sent, el, { address = null, live = null, around = null } = {}) {
+  const runs = [sent, sent.other].filter(Boolean).map(readable);
   const isPair = runs.length > 1, names = isPair ? ["A", "B"] : [""];
-  const shared = { bytes: false, speed: 1, pause: () => {}, changed: () => {} };
-  const views = runs.map((run, i) => buildView(run, names[i]));
-  const bar = buildBar(Math.max(...runs.map(({ trace }) => trace.steps.length)), isPair);
-  const root = isPair ? arrangePair(views, bar, partingOf(sent.divergence, runs)) : arrangeAlone(views[0], bar);
+  const shared = { bytes: false, speed: 1, pause: () => {}, changed: () => {}, live, divergence: isPair ? sent.divergence : null };
+  const views = runs.map((run, i) => buildView(run, names[i], live));
+  const bar = buildBar(isPair, live);
+  const root = isPair ? arrangePair(views, bar) : arrangeAlone(views[0], bar);
   root.tabIndex = 0;
-  const players = runs.map((run, i) => makePlayer(run.trace, views[i], shared, isPair ? sent.divergence : null));
+  const players = runs.map((run, i) => makePlayer(run.trace, views[i], shared, i));
   const player = conduct(players, views, bar, shared, root);
+  const tellParting = () => isPair && drawParting(root.querySelector(".parting"), shared.divergence, runs);
+  tellParting();
   el.append(root);
-  const stopListening = listen({ root, bar, views, player, shared, address, divergence: sent.divergence ?? null, sent });
+  const stopListening = listen({ root, bar, views, player, shared, address, sent, around });
   const resized = new ResizeObserver(player.redraw); // also tells the first size, once there is one
   for (const view of views) resized.observe(view.machine?.box ?? view.root);
   player.goTo(address ? readAddress(address) : { step: 0 });
-  return () => { player.pause(); resized.disconnect(); stopListening(); }; // anywidget calls this when the picture is taken away
+  return { root, bar, views, player, shared, tellParting, stop: () => { player.pause(); resized.disconnect(); stopListening(); } };
 }
 
 // The candidates as rows, and the moves by name; what was sent stays as it is, for the export.
 function readable({ trace, svg, shown }) {
-  const withMoves = (part) => ({ ...part, path: part.path.map(([byte, state]) => ({ byte, state })) });
-  const rows = (columns) => columns.token_id.map((_, i) => withMoves(Object.fromEntries(Object.keys(columns).map((name) => [name, columns[name][i]]))));
-  const steps = trace.steps.map((step, i) => {
-    const candidates = rows(step.candidates);
-    return { ...withMoves(step), candidates, shown: shown[i].map((place) => candidates[place]) };
-  });
-  return { trace: { ...trace, steps }, svg };
+  return { trace: { ...trace, steps: readableSteps(trace.steps, shown) }, svg };
 }
 
-export default { render };
+function readableSteps(steps, shown) {
+  return steps.map((step, i) => {
+    const candidates = readableRows(step.candidates);
+    return { ...withMoves(step), candidates, shown: shown[i].map((place) => candidates[place]) };
+  });
+}
+
+const withMoves = (part) => ({ ...part, path: part.path.map(([byte, state]) => ({ byte, state })) });
+
+function readableRows(columns) {
+  return columns.token_id.map((_, i) => withMoves(Object.fromEntries(Object.keys(columns).map((name) => [name, columns[name][i]]))));
+}
+
+// How many tokens have been drawn at the end of a run. While it is open its last step is only a proposal.
+const lastOf = (trace) => trace.steps.length - (trace.open ? 1 : 0);
 
 // ---------------------------------------------------------------- stepping through one run
 
-function makePlayer(trace, view, shared, divergence) {
-  const last = trace.steps.length, bytes = layOutBytes(trace);
-  const at = { step: 0, byte: 0, picked: null, query: "", frame: 0, pressed: -HURRY_MS };
+function makePlayer(trace, view, shared, place) {
+  let bytes = layOutBytes(trace);
+  const at = { step: 0, byte: 0, picked: null, query: "", found: null, frame: 0, pressed: -HURRY_MS };
   const lengthOf = (step) => trace.steps[step]?.path.length ?? 0;
 
   // Who presses keys faster than the pictures move, or jumps, gets each picture at once.
@@ -54,10 +69,10 @@ function makePlayer(trace, view, shared, divergence) {
     cancelAnimationFrame(at.frame);
     const { root } = view, now = performance.now();
     const hurried = root.dataset.moving === "yes" || now - at.pressed < HURRY_MS || !moves.length;
-    Object.assign(at, { step: Math.min(Math.max(step, 0), last), picked: null, pressed: moves.length ? now : at.pressed });
+    Object.assign(at, { step: Math.min(Math.max(step, 0), lastOf(trace)), picked: null, found: null, pressed: moves.length ? now : at.pressed });
     at.byte = Math.min(byte, Math.max(0, lengthOf(at.step) - 1));
-    Object.assign(root.dataset, { step: at.step, byte: at.byte, steps: last, state: stateAt(trace, at) ?? "", snap: hurried ? "yes" : "no" });
-    drawText(trace, view, at, shared.bytes, divergence);
+    Object.assign(root.dataset, { step: at.step, byte: at.byte, steps: lastOf(trace), state: stateAt(trace, at) ?? "", snap: hurried ? "yes" : "no" });
+    drawText(trace, view, at, shared.bytes, shared.divergence);
     shared.changed();
     if (view.machine && !hurried && !matchMedia("(prefers-reduced-motion: reduce)").matches) glide(moves, drawRest);
     else drawRest();
@@ -67,7 +82,7 @@ function makePlayer(trace, view, shared, divergence) {
   function redraw() {
     if (view.root.dataset.moving === "yes") return;
     view.root.dataset.snap = "yes";
-    drawText(trace, view, at, shared.bytes, divergence);
+    drawText(trace, view, at, shared.bytes, shared.divergence);
     drawRest();
   }
 
@@ -112,7 +127,7 @@ function makePlayer(trace, view, shared, divergence) {
   }
 
   function next() {
-    if (at.step >= last) return;
+    if (at.step >= lastOf(trace)) return;
     const rest = bytes[at.step].slice(at.byte);
     if (shared.bytes && at.byte + 1 < lengthOf(at.step)) go(at.step, at.byte + 1, rest.slice(0, 1));
     else go(at.step + 1, 0, shared.bytes ? rest.slice(0, 1) : rest);
@@ -126,28 +141,39 @@ function makePlayer(trace, view, shared, divergence) {
 
   function pick(candidate) {
     shared.pause();
+    if (candidate && candidate === at.picked) shared.live?.take(place, candidate);
     at.picked = candidate;
     view.root.dataset.snap = "yes";
     drawRest();
   }
 
   const pickId = (id) => { const found = trace.steps[at.step]?.candidates.find((c) => c.token_id === id); if (found) pick(found); };
-  view.search.addEventListener("input", () => { at.query = view.search.value; pick(null); });
-  return { at, last, go, next, back, redraw, pickId };
+  const look = () => { at.query = view.search.value; at.found = null; pick(null); };
+  view.search.addEventListener("input", look);
+  const show = (found) => { at.found = found; view.root.dataset.snap = "yes"; drawRest(); };
+  const renew = () => { bytes = layOutBytes(trace); };
+  return { at, trace, get last() { return lastOf(trace); }, go, next, back, redraw, pickId, look, show, renew };
 }
 
 // ---------------------------------------------------------------- all runs together
 
 // Runs keep step: whoever is behind goes on, so that in byte view a short token waits for the longer one beside it.
 function conduct(players, views, bar, shared, root) {
-  const last = Math.max(...players.map((player) => player.last));
-  const leader = players.find((player) => player.last === last);
+  const last = () => Math.max(...players.map((player) => player.last));
+  const leader = () => players.find((player) => player.last === last());
+  const isAtEnd = () => leader().at.step >= last();
   let timer = 0;
 
-  function next() {
+  function forward() {
     const open = players.filter((player) => player.at.step < player.last), least = Math.min(...open.map((player) => player.at.step));
     for (const player of open) if (player.at.step === least) player.next();
-    if (leader.at.step >= last) pause();
+  }
+
+  // At the end of a run that is still open, the next token is drawn first.
+  async function next() {
+    if (isAtEnd() && shared.live?.isOpen()) await shared.live.ahead();
+    forward();
+    if (isAtEnd() && !shared.live?.isOpen()) pause();
   }
 
   function back() {
@@ -158,9 +184,13 @@ function conduct(players, views, bar, shared, root) {
 
   function play() {
     if (timer) return pause();
-    if (leader.at.step >= last) go(0);
-    const beat = () => { next(); timer = leader.at.step < last ? setTimeout(beat, PAUSE_MS / shared.speed) : pause(); };
-    timer = setTimeout(beat, 300 / shared.speed);
+    if (isAtEnd() && !shared.live?.isOpen()) go(0);
+    const beat = async () => {
+      const turn = timer, isNew = isAtEnd();
+      await next();
+      if (timer === turn) timer = setTimeout(beat, (isNew ? LIVE_MS : PAUSE_MS) / shared.speed); // unless it was paused meanwhile
+    };
+    timer = setTimeout(beat, (isAtEnd() ? 0 : 300) / shared.speed);
     showPlaying(bar, true);
   }
 
@@ -185,36 +215,35 @@ function conduct(players, views, bar, shared, root) {
   const stay = () => players.forEach(({ at, go: goOne }) => goOne(at.step, at.byte));
   const redraw = () => players.forEach((player) => player.redraw());
   shared.pause = pause;
-  shared.changed = () => { drawBar(bar, views, leader, players, root); shared.moved?.(); };
-  return { next: () => { pause(); next(); }, back, play, pause, go, goTo, stay, redraw, last, players };
+  shared.changed = () => { drawBar(bar, views, leader(), players, root, shared.live); shared.moved?.(); };
+  return { next: () => { pause(); return next(); }, back, play, pause, go, goTo, stay, redraw, forward, get last() { return last(); }, players };
 }
 
-function drawBar(bar, views, leader, players, root) {
+function drawBar(bar, views, leader, players, root, live) {
   const { at, last } = leader;
   if (views.length > 1) Object.assign(root.dataset, { step: at.step, byte: at.byte, steps: last });
-  bar.count.textContent = `step ${at.step} / ${last}`;
+  bar.count.textContent = live?.isOpen() && at.step === last ? `step ${at.step}` : `step ${at.step} / ${last}`;
+  bar.slider.max = last;
   bar.slider.value = at.step;
   bar.slider.setAttribute("aria-valuetext", `step ${at.step} of ${last}`);
   bar.back.disabled = bar.first.disabled = players.every((player) => player.at.step === 0 && player.at.byte === 0);
-  bar.next.disabled = bar.last.disabled = at.step === last;
+  bar.last.disabled = at.step === last;
+  bar.next.disabled = at.step === last && !live?.isOpen();
   const told = views.map((view) => (view.name ? `${view.name}: ${view.told ?? ""}` : view.told ?? "")).join(" ");
   if (bar.live.textContent !== told) bar.live.textContent = told;
+  live?.moved();
 }
 
 function showPlaying(bar, playing) {
-  bar.play.replaceChildren(icon(playing ? "pause" : "play"), playing ? " pause" : " play");
-  bar.play.setAttribute("aria-label", playing ? "pause" : "play");
+  const name = playing ? "pause" : bar.playName;
+  bar.play.replaceChildren(icon(playing ? "pause" : "play"), ` ${name}`);
+  bar.play.setAttribute("aria-label", name);
 }
 
 // The sentence above two runs, with the way to the place.
-function partingOf(divergence, runs) {
-  const told = make("p", { class: "parting" });
-  if (divergence === null) {
-    told.append("The two runs draw the same tokens.");
-    return told;
-  }
+function drawParting(told, divergence, runs) {
+  if (divergence === null) return told.replaceChildren("The two runs draw the same tokens.");
   const drawn = runs.map(({ trace }) => trace.steps[divergence]).map((step) => (step ? `\`${step.label}\`` : "nothing more"));
   const jump = button("parts", `go to step ${divergence}, where the runs part`, "d", "≠");
-  told.append(jump, ...withCode(` The runs part at token ${divergence + 1}: A draws ${drawn[0]}, B ${drawn[1]}.`));
-  return told;
+  told.replaceChildren(jump, ...withCode(` The runs part at token ${divergence + 1}: A draws ${drawn[0]}, B ${drawn[1]}.`));
 }

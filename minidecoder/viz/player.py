@@ -31,7 +31,18 @@ from minidecoder.viz.plots import top_candidates
 from minidecoder.viz.still import still_svg, still_text
 from minidecoder.viz.theme import css_variables
 
-__all__ = ["first_divergence", "save", "show"]
+__all__ = [
+    "first_divergence",
+    "machine_picture",
+    "places_of",
+    "player_module",
+    "player_style",
+    "recording_of",
+    "save",
+    "show",
+    "still_picture",
+    "without_style",
+]
 
 ROWS: Final = 15
 WHOLE_PATH: Final = 20  # a path of fewer moves was surely not cut
@@ -105,28 +116,28 @@ def _player_class() -> type[Any]:
     class Player(anywidget.AnyWidget):
         """The player. `recording` is what `player.mjs` reads, sent once."""
 
-        _esm = _module()
-        _css = _style()
+        _esm = player_module()
+        _css = player_style()
         recording = traitlets.Dict(read_only=True).tag(sync=True)
 
         def __init__(self, *traces: Trace) -> None:
             self.traces = traces
             super().__init__()
-            self.set_trait("recording", _recording(*traces))
+            self.set_trait("recording", recording_of(*traces))
 
         def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
             bundle = super()._repr_mimebundle_(**kwargs)
             if bundle is None:
                 return None
             text = "\n\n".join(map(still_text, self.traces))
-            return {**bundle[0], "image/svg+xml": _still(self.traces), "text/plain": text}, bundle[1]
+            return {**bundle[0], "image/svg+xml": still_picture(self.traces), "text/plain": text}, bundle[1]
 
     return Player
 
 
-def _still(traces: Sequence[Trace]) -> str:
+def still_picture(traces: Sequence[Trace]) -> str:
     """The runs as one picture, one beneath the other."""
-    pictures = [still_svg(trace, _machine_svg(trace)) for trace in traces]
+    pictures = [still_svg(trace, machine_picture(trace)) for trace in traces]
     if len(pictures) == 1:
         return pictures[0]
     sizes = [re.findall(r'(?:width|height)="(\d+)"', picture)[:2] for picture in pictures]
@@ -139,27 +150,31 @@ def _still(traces: Sequence[Trace]) -> str:
     )
 
 
-def _recording(trace: Trace, other: Trace | None = None) -> dict[str, Any]:
+def recording_of(trace: Trace, other: Trace | None = None) -> dict[str, Any]:
     """What the page needs: {trace, svg, shown}, and of a second run the same under `other`. `shown`: the
     places of the candidates that get a row; the others are there to be looked for, and for the export."""
-    shown = [_places(step, top_candidates(step, ROWS)) for step in trace.steps]
-    recording = {"trace": json.loads(trace.to_json()), "svg": _slim(_machine_svg(trace)), "shown": shown}
+    shown = [places_of(step, top_candidates(step, ROWS)) for step in trace.steps]
+    recording = {
+        "trace": json.loads(trace.to_json()),
+        "svg": without_style(machine_picture(trace)),
+        "shown": shown,
+    }
     if other is not None:
-        recording |= {"other": _recording(other), "divergence": first_divergence(trace, other)}
+        recording |= {"other": recording_of(other), "divergence": first_divergence(trace, other)}
     return recording
 
 
-def _places(step: TraceStep, chosen: Sequence[Candidate]) -> list[int]:
+def places_of(step: TraceStep, chosen: Sequence[Candidate]) -> list[int]:
     place = {candidate.token_id: index for index, candidate in enumerate(step.candidates)}
     return [place[candidate.token_id] for candidate in chosen]
 
 
-def _slim(svg: str) -> str:
+def without_style(svg: str) -> str:
     """The picture without what the style sheet says for all of it: fonts, lines, and one theme's colours."""
     return re.sub(r"<[^>]*>", lambda tag: re.sub(_SAID_BY_CSS, "", tag[0]), svg)
 
 
-def _machine_svg(trace: Trace) -> str:
+def machine_picture(trace: Trace) -> str:
     if trace.machine is None:
         return ""
     stops = {stop for step in trace.steps for stop in (step.state, *(move.state for move in step.path))}
@@ -191,23 +206,26 @@ def _source(name: str) -> str:
     return _HERE.joinpath(name).read_text(encoding="utf-8")
 
 
-def _module() -> str:
-    return "".join(_source(f"{name}.mjs") for name in _MODULES)
+def player_module(*more: str, entry: str = "render") -> str:
+    """The player's modules, and `more`, as one, whose export is what anywidget calls."""
+    source = "".join(_source(f"{name}.mjs") for name in (*_MODULES, *more))
+    return f"{source}\nexport default {{ render: {entry} }};\n"
 
 
-def _style() -> str:
+def player_style() -> str:
+    """The style sheet, colours and all."""
     return css_variables(".mdp") + _source("player.css")
 
 
 def _page(traces: Sequence[Trace]) -> str:
     # subtle: inside a script element only `<` can end it or open a comment; JSON may always write it \u003c.
-    recording = json.dumps(_recording(*traces), separators=(",", ":"), ensure_ascii=False)
+    recording = json.dumps(recording_of(*traces), separators=(",", ":"), ensure_ascii=False)
     data = recording.replace("<", "\\u003c")
     parts = {
         "title": escape(f"{traces[0].pattern or 'A run'} – minidecoder player"),
-        "style": _style(),
+        "style": player_style(),
         "data": data,
-        "module": _module(),
+        "module": player_module(),
     }
     return _fill(_PAGE, parts)
 

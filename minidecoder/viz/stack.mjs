@@ -1,8 +1,8 @@
 // The stack of a grammar in the player: a column of frames, the root at the bottom, the innermost rule on top and
 // live. One module with player.mjs, which see. Frames are made once, so that nothing moves when one opens or closes.
 
-function stackView(trace) {
-  const depth = Math.max(...trace.steps.map((step) => step.stack.length));
+function stackView(trace, fewest) {
+  const depth = Math.max(fewest, ...trace.steps.map((step) => step.stack.length));
   const frames = Array.from({ length: depth }, () => {
     const rule = make("b", {}), state = make("span", {});
     return { rule, state, row: make("li", {}, rule, state) };

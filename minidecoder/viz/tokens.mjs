@@ -44,8 +44,8 @@ function bars(before, after) {
 
 // Where there is nothing to choose from any more: the outcome, the text, and the tokens it was made of.
 function wholeResult(trace) {
-  const cut = trace.pattern !== null && !trace.is_complete, sign = trace.pattern === null ? "" : cut ? "✕ " : "✓ ";
-  const outcome = trace.pattern === null ? "no constraint" : cut ? "not a whole match" : "a whole match";
+  const cut = trace.stuck || (trace.pattern !== null && !trace.is_complete), sign = trace.pattern === null && !trace.stuck ? "" : cut ? "✕ " : "✓ ";
+  const outcome = trace.stuck ? "stuck: nothing can be drawn" : trace.pattern === null ? "no constraint" : cut ? "not a whole match" : "a whole match";
   return [
     make("p", { class: `outcome ${cut ? "cut" : "whole"}` }, sign, outcome),
     make("p", { class: "label" }, "the text"), make("p", { class: "said" }, trace.text),

@@ -42,10 +42,12 @@ const progress = (index, at, byBytes) => (index < at.byte ? "done" : index === a
 const markCut = ({ text }) => text.classList.toggle("cut", text.scrollLeft > 1);
 
 function drawCandidates(trace, view, at, pick) {
-  const step = trace.steps[at.step], found = findTokens(step, at.query), candidates = found.rows, chosen = shownCandidate(trace, at);
+  const step = trace.steps[at.step], found = findTokens(step, at), candidates = found.rows, chosen = shownCandidate(trace, at);
+  haveSlots(view, candidates.length);
   view.slots.forEach((slot, i) => {
     const candidate = candidates[i];
     slot.row.disabled = !candidate;
+    slot.item.hidden = i >= Math.max(view.fewest, candidates.length);
     slot.row.onclick = candidate ? () => pick(candidate) : null;
     fillSlot(slot, candidate, Boolean(candidate) && candidate.token_id === step.token_id, chosen);
   });
@@ -78,7 +80,7 @@ function drawSentences(trace, view, at, byBytes) {
   view.where.replaceChildren("state ", make("b", {}, stateAt(trace, at) ?? "–"), ...where.map((what) => ` · ${what}`));
   view.walk.replaceChildren(...(candidate && step.state ? walkOf(step.state, candidate, at, byBytes) : ["\u00a0"]));
   const isMissing = step && at.query && !candidate;
-  view.why.replaceChildren(...(isMissing ? notFound(trace, step, at.query) : withCode(step ? reason(step, candidate, at) : ending(trace))));
+  view.why.replaceChildren(...(isMissing ? notFound(trace, step, at, view.isLive) : withCode(step ? reason(step, candidate, at) : ending(trace))));
   view.facts.replaceChildren(...withCode(step ? facts(trace, step, view.stack) : "\u00a0"));
   view.facts.title = view.facts.textContent;
   view.told = `Step ${at.step} of ${trace.steps.length}${step?.state ? `, state ${stateAt(trace, at)}` : ""}. ${view.why.textContent}`;
@@ -117,6 +119,7 @@ function facts(trace, step, stackIsDrawn) {
 }
 
 function ending(trace) {
+  if (trace.stuck) return trace.stuck;
   if (trace.steps.at(-1)?.is_eos) return "The text has ended with EOS: nothing may follow.";
   if (trace.finish_reason === "stop") return "Stopped at a stop string, which is no part of the text.";
   const where = trace.finish_reason === "interrupted" ? "Interrupted" : "Stopped at the token limit";
