@@ -45,6 +45,7 @@ TORCH_CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 NO_NETWORK = "ConnectionError|NameResolutionError|TimeoutError|ProxyError|SSLError|new connection"
 CAIRO = ("libcairo2-dev libpango1.0-dev pkg-config build-essential python3-dev", "cairo pango pkg-config")
 TOOLS = {"chromium": ("chromium", "google-chrome"), "graphviz": ("graphviz", "graphviz"), "cairo": CAIRO}
+SITE = {".minidecoder-site", "index.html", "lessons", "files", "films", "play"}  # what `make site` makes
 CHECKS = (["ruff", "check", "."], ["ruff", "format", "--check", "."], ["mypy"])
 
 
@@ -307,8 +308,10 @@ def run_all(*modules: "list[str]") -> int:
 
 def clean(words: "list[str]") -> int:
     made = ".venv build dist media animations/media *.egg-info **/__pycache__ **/.ipynb_checkpoints"
-    if (ROOT / "site" / ".minidecoder-site").exists():  # another site/ is not ours
-        shutil.rmtree(str(ROOT / "site"))
+    site = ROOT / "site"
+    found = {path.name for path in site.iterdir()} if site.is_dir() else set()
+    if ".minidecoder-site" in found and found <= SITE:  # with anything else in it, it is not ours to remove
+        shutil.rmtree(str(site))
     for pattern in [*made.split(), ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis"]:
         for path in list(ROOT.glob(pattern)):
             shutil.rmtree(str(path))

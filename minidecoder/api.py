@@ -48,6 +48,12 @@ class Run:
         default=None, repr=False
     )  # so that the states of `steps` keep their meaning
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Pickle is refused where there is a constraint, by its own words; `trace` can always be sent."""
+        if self.constraint is not None:
+            self.constraint.__reduce__()
+        return self.__dict__
+
     @property
     def token_ids(self) -> list[int]:
         """All generated ids: EOS included, and those of a stop string that the text is cut before."""

@@ -7,7 +7,7 @@
     ├── UnsupportedFeatureError    understood, but not compiled             (feature, position or pointer)
     ├── VocabularyError            the token list cannot be used as it stands
     ├── UnsatisfiableConstraintError   no token sequence of this vocabulary can finish
-    ├── ConstraintTooLargeError    a limit was passed, and its name
+    ├── ConstraintTooLargeError    a limit was passed, and the argument that sets it
     ├── EmptyMaskError             a logits row with nothing left to draw   (step)
     ├── ModelError                 the model is missing, or its logits are unusable
     └── UsageError(ValueError)     an argument out of range
@@ -130,11 +130,13 @@ class UnsatisfiableConstraintError(MiniDecoderError):
 
 
 class ConstraintTooLargeError(MiniDecoderError):
-    """Compiling was stopped by a limit; `limit` names it (`"max_states"` or `"timeout_s"`)."""
+    """Compiling was stopped by a limit. `limit`: the argument that sets it (`"max_states"`, `"max_depth"`,
+    `"timeout_s"`), None for a fixed one, which no argument raises: then the constraint has to be simpler."""
 
-    def __init__(self, message: str, limit: str) -> None:
+    def __init__(self, message: str, limit: str | None = None) -> None:
         self.limit = limit
-        super().__init__(f"{message} (the limit is the argument {limit})")
+        which = "a fixed limit" if limit is None else f"the limit is the argument {limit}"
+        super().__init__(f"{message} ({which})")
 
 
 class EmptyMaskError(MiniDecoderError):

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from types import UnionType
+from typing import Any, Final, Literal, TypeAlias
 
 from minidecoder.compiling import (
     compile_choice,
@@ -27,7 +28,11 @@ from minidecoder.errors import UnsupportedFeatureError, UsageError
 from minidecoder.tokens.checks import check_type
 from minidecoder.tokens.vocabulary import Vocabulary
 
-__all__ = ["COMPILERS", "StructuredOutputs", "from_response_format"]
+__all__ = ["COMPILERS", "JsonSchema", "StructuredOutputs", "from_response_format"]
+
+JsonSchema: TypeAlias = str | bytes | Mapping[str, Any] | Literal[True] | type[Any] | UnionType
+"""A schema as JSON text, a mapping or `True`; or a type that pydantic can describe: a model, a dataclass, a
+TypedDict, `list[Model]`, `Model | None`."""
 
 COMPILERS: Final[dict[str, Callable[[Any, Vocabulary], Constraint]]] = {
     "regex": compile_regex,
@@ -49,14 +54,15 @@ _KNOWN_ELSEWHERE: Final = {  # fields that vLLM has, or had, beside ours
 
 @dataclass(frozen=True, init=False)
 class StructuredOutputs:
-    """One of: `json`, a JSON Schema, as text or as a mapping; `regex`, a pattern that the whole text matches;
-    `choice`, the texts to choose from; `grammar`, in GBNF; `json_object=True`, any JSON object.
+    """One of: `json`, a JSON Schema, as text or as a mapping, or a pydantic model, dataclass or TypedDict;
+    `regex`, a pattern that the whole text matches; `choice`, the texts to choose from; `grammar`, in GBNF;
+    `json_object=True`, any JSON object.
 
     Raises `UsageError` for none or several, or a field of that name nowhere; `UnsupportedFeatureError` for a
     field of vLLM's that is not enforced here.
     """
 
-    json: str | Mapping[str, Any] | None
+    json: JsonSchema | None
     regex: str | None
     choice: Sequence[str] | None
     grammar: str | None
@@ -65,7 +71,7 @@ class StructuredOutputs:
     def __init__(
         self,
         *,
-        json: str | Mapping[str, Any] | None = None,
+        json: JsonSchema | None = None,
         regex: str | None = None,
         choice: Sequence[str] | None = None,
         grammar: str | None = None,

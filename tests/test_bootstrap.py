@@ -475,6 +475,17 @@ def test_clean_takes_a_site_that_was_made_here_and_leaves_another(machine: Machi
     assert not site.exists()
 
 
+def test_clean_leaves_a_site_with_something_else_in_it(machine: Machine) -> None:
+    from website.build import OURS
+
+    assert bootstrap.SITE == OURS
+    site = machine.root / "site"
+    (site / ".git").mkdir(parents=True)  # made into a repository, to be published
+    (site / ".minidecoder-site").touch()
+    assert bootstrap.main(["clean"]) == 0
+    assert (site / ".git").is_dir()
+
+
 def test_the_site_needs_what_the_lessons_need_and_passes_words_on(
     machine: Machine, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import pickle
 import random
 import sys
 import threading
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 import minidecoder as md
 from minidecoder.automaton import DEAD, State
+from minidecoder.decoding.budget import make_budget
 from minidecoder.decoding.constraint import Constraint
 from minidecoder.regex.compiler import compile_dfa
 from minidecoder.regex.utf8 import lower_to_bytes
@@ -522,6 +524,33 @@ def test_a_copy_is_a_fork(price: md.Constraint) -> None:
     assert other.accept_token(4)
     assert (matcher.steps, other.steps) == (1, 2)
     assert ids(matcher) == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+BRACKETS = 'root ::= "[" root "]" | "1"'
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+@pytest.mark.parametrize("compile_", ["regex", "grammar"])
+def test_what_runs_cannot_be_pickled_and_says_what_to_send_instead(compile_: str, protocol: int) -> None:
+    vocabulary = md.Vocabulary.from_tokens([*"[]1", "</s>"], eos=3)
+    is_regex = compile_ == "regex"
+    constraint = md.compile_regex("1+", vocabulary) if is_regex else md.compile_grammar(BRACKETS, vocabulary)
+    for held in (constraint, {"model": [constraint]}, make_budget(constraint)):
+        with pytest.raises(md.UsageError, match=r"send the pattern.*compile it again in the other process"):
+            pickle.dumps(held, protocol)
+    with pytest.raises(md.UsageError, match=r"a Matcher cannot be pickled.*take the text with accept_string"):
+        pickle.dumps(constraint.matcher(), protocol)
+    source, sent = pickle.loads(pickle.dumps((constraint.source, vocabulary), protocol))
+    assert (source, sent.hash) == (constraint.source, vocabulary.hash), "what is to be sent can be"
+
+
+def test_a_deep_copy_is_a_fork_of_the_same_constraint(price: md.Constraint) -> None:
+    matcher = price.matcher()
+    matcher.accept_token(2)
+    other = copy.deepcopy({"a": [matcher]})["a"][0]
+    assert other.constraint is price is copy.deepcopy(price) is copy.copy(price)
+    assert other.accept_token(4)
+    assert (matcher.steps, other.steps) == (1, 2)
 
 
 @pytest.mark.parametrize("token_id", [np.int64(2), np.uint8(2), np.array(2)])

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import minidecoder as md
+from minidecoder.decoding import rewindable as rewindable_module
 from minidecoder.decoding.request import prepare
 from minidecoder.decoding.rewindable import Rewindable
 from minidecoder.decoding.sampling import ORDER, Sampler, Sampling
@@ -285,3 +286,22 @@ def test_rows_are_kept_as_the_model_gave_them_and_asked_for_once() -> None:
     run.take(4), run.look(0), run.look(1)
     assert asked == [0, 1]
     assert {row.dtype for row in run._rows.rows.values()} == {np.dtype(np.float32)}
+
+
+def test_of_many_rows_the_oldest_are_dropped_and_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    sampling = Sampling(temperature=2.0, seed=3)
+    whole = rewindable("lists", sampling)
+    finish(whole)
+    monkeypatch.setattr(rewindable_module, "KEPT_BYTES", 3 * 8 * len(BYTES))
+    short = rewindable("lists", sampling)
+    assert finish(short) == [step.token_id for step in whole.steps]
+    assert len(short.steps) > 6
+    asked = sorted(short._rows.rows)
+    for index, step in enumerate(whole.steps):
+        assert (short.look(index).draw is None) == (step.favourite is None)
+        if step.favourite is not None:
+            assert np.array_equal(short.look(index).draw.before, whole.look(index).draw.before)  # type: ignore[union-attr]
+    assert len(asked) <= 3
+    assert sorted(short._rows.rows) == asked, "a look back drops no later row"
+    short.back_to(1)
+    assert finish(short) == [step.token_id for step in whole.steps]

@@ -199,6 +199,59 @@ def test_another_number_of_scores_is_a_model_error(phone: md.Constraint) -> None
         ConstrainedLogitsProcessor(phone)(torch.tensor([[5]]), torch.zeros(1, 41))
 
 
+@pytest.mark.parametrize(
+    ("input_ids", "scores", "error", "message"),
+    [
+        ([5], (1, 40), md.UsageError, r"input_ids of the shape \(1,\) for 1 rows of scores"),
+        (5, (1, 40), md.UsageError, r"shape \(\) for 1 rows"),
+        ([[[5]]], (1, 40), md.UsageError, r"shape \(1, 1, 1\) for 1 rows"),
+        ([[5]], (2, 40), md.UsageError, r"shape \(1, 1\) for 2 rows of scores: they must be \(B, T\)"),
+        ([[5], [6]], (1, 40), md.UsageError, r"shape \(2, 1\) for 1 rows"),
+        ([], (0, 40), md.UsageError, r"must be a tensor of int64 or int32, not torch.float32"),
+        ([[5.0]], (1, 40), md.UsageError, r"not torch.float32"),
+        ([[True]], (1, 40), md.UsageError, r"not torch.bool"),
+        ([[5]], (40,), md.ModelError, r"the scores have the shape \(40,\)"),
+        ([[5]], (), md.ModelError, r"the scores have the shape \(\)"),
+    ],
+)
+def test_ids_and_scores_that_do_not_fit_each_other_are_refused(
+    phone: md.Constraint, input_ids: Any, scores: Any, error: type[Exception], message: str
+) -> None:
+    with pytest.raises(error, match=message):
+        ConstrainedLogitsProcessor(phone)(torch.tensor(input_ids), torch.zeros(scores))
+
+
+def test_an_empty_batch_and_what_is_no_tensor_are_refused(phone: md.Constraint) -> None:
+    processor = ConstrainedLogitsProcessor(phone)
+    with pytest.raises(md.UsageError, match=r"shape \(0, 3\) for 0 rows of scores: .* at least one"):
+        processor(torch.zeros((0, 3), dtype=torch.long), torch.zeros(0, 40))
+    with pytest.raises(md.UsageError, match="input_ids must be a tensor of int64 or int32, not list"):
+        processor([[5]], torch.zeros(1, 40))
+    with pytest.raises(md.ModelError, match="the scores must be a tensor of floats, not float64"):
+        processor(torch.tensor([[5]]), torch.zeros(1, 40, dtype=torch.float64).numpy())
+    with pytest.raises(md.ModelError, match=r"the scores must be a tensor of floats, not torch\.int64"):
+        processor(torch.tensor([[5]]), torch.zeros(1, 40, dtype=torch.long))
+    assert torch.isfinite(processor(torch.zeros((1, 0), dtype=torch.long), torch.zeros(1, 40))).sum() == 13
+
+
+@pytest.mark.parametrize("token_id", [-1, -31, -40, 40, 2**40])
+def test_a_generated_id_beyond_the_vocabulary_is_refused_and_no_other_token_is_meant(
+    phone: md.Constraint, token_id: int
+) -> None:
+    """-31 counted from the end is a digit."""
+    processor = ConstrainedLogitsProcessor(phone)
+    processor(torch.tensor([[5]]), torch.zeros(1, 40))
+    with pytest.raises(md.UsageError, match=f"token id {token_id} is not in the vocabulary: ids are 0 to 39"):
+        processor(torch.tensor([[5, token_id]]), torch.zeros(1, 40))
+
+
+def test_the_ids_of_the_prompt_may_be_anything(phone: md.Constraint) -> None:
+    """Models for pictures write -200 where an image stands."""
+    processor = ConstrainedLogitsProcessor(phone)
+    for ids in ([-200, 99], [-200, 99, 8]):
+        assert torch.isfinite(processor(torch.tensor([ids]), torch.zeros(1, 40))).any()
+
+
 def test_a_row_that_an_earlier_processor_emptied_is_an_error_and_no_nan(phone: md.Constraint) -> None:
     scores = torch.full((1, 40), -torch.inf)
     scores[0, 2] = 0.0  # `a`, which no phone number holds

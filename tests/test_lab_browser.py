@@ -270,6 +270,24 @@ def test_a_kept_run_stands_beside_the_next_and_stays(opened: Opener) -> None:
     assert "part at token" in lab.page.locator(".parting").inner_text()
 
 
+def test_beside_a_finished_kept_run_the_new_one_moves_at_once(opened: Opener) -> None:
+    lab = opened()
+    lab.page.locator(".mdp button.play").click()
+    lab.page.wait_for_selector(".mdp.ended", timeout=30_000)
+    lab.page.locator(".mdl .keep").click()
+    lab.type_text(r"[0-9]{6}")
+    assert "So far" in lab.page.locator(".parting").inner_text()
+    lab.step(2)
+    steps = [lab.page.locator(".side").nth(i).get_attribute("data-step") for i in (0, 1)]
+    assert steps == ["2", "2"]
+
+
+def test_presses_faster_than_the_kernel_are_not_lost(opened: Opener) -> None:
+    lab = opened(form={"text": "[0-9]{30}"})
+    lab.page.evaluate("for (let i = 0; i < 3; i += 1) document.querySelector('.mdp button.next').click()")
+    lab.page.wait_for_function("() => document.querySelector('.mdp').dataset.step === '3'")
+
+
 # -- when things are slow or gone -------------------------------------------------------------------
 
 

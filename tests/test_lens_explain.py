@@ -531,6 +531,56 @@ def test_under_a_schema_a_blocked_token_names_its_place_too() -> None:
     assert matcher.is_accepting
 
 
+REQUIRED_NAMES = [
+    ({"type": "object", "required": ["name"]}, '{"name":0}'),
+    ({"type": "object", "required": ["alpha", "beta", "gamma"]}, '{"alpha":0,"beta":0,"gamma":0}'),
+    ({"type": "object", "patternProperties": {"^n": {"type": "string"}}, "required": ["n"]}, '{"n":""}'),
+    ({"required": ["a"], "properties": {"a": {"type": "object", "required": ["zz"]}}, "type": "object"}, '{"a":{"zz":0}}'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("schema", "shortest"), REQUIRED_NAMES)
+def test_a_required_name_that_is_not_among_the_properties_is_found_inside_a_free_name(
+    schema: dict[str, object], shortest: str
+) -> None:
+    """Of many letters one was tried, so that no name was found but those of the letter `a`."""
+    tokens = [*(bytes([byte]) for byte in range(256)), "</s>"]
+    constraint = md.compile_json_schema(schema, md.Vocabulary.from_tokens(tokens, eos="</s>"))
+    for text in ("", "{", '{"', '{"x', '{"n', '{"other": "y", "q', *(shortest[:cut] for cut in range(9))):
+        matcher = constraint.matcher()
+        if not matcher.accept_string(text):
+            continue
+        completion = shortest_completion(constraint, matcher.state)
+        assert matcher.accept_string(completion)
+        assert matcher.is_accepting
+        if shortest.startswith(text):
+            assert text + completion.decode() == shortest
+
+
+def test_twenty_required_members_are_completed() -> None:
+    names = [f"property{number}" for number in range(20)]
+    schema = {"type": "object", "properties": {name: {"type": "string"} for name in names}, "required": names}
+    tokens = [*map(chr, range(32, 127)), "</s>"]
+    constraint = md.compile_json_schema(schema, md.Vocabulary.from_tokens(tokens, eos="</s>"))
+    completion = shortest_completion(constraint, constraint.automaton.start)
+    assert completion.decode() == "{" + ",".join(f'"{name}":""' for name in names) + "}"
+
+
+def test_among_a_thousand_long_words_one_is_found() -> None:
+    """Too many to try every letter: of the letters one is tried."""
+    words = "|".join(
+        f'"{"".join(chr(97 + number * k % 26) for k in (1, 3, 7, 5, 9))}{number:024}"'
+        for number in range(1_000)
+    )
+    tokens = [*map(chr, range(32, 127)), "</s>"]
+    constraint = md.compile_grammar(
+        f"root ::= [(] root [)] | {words}", md.Vocabulary.from_tokens(tokens, eos="</s>")
+    )
+    matcher = constraint.matcher()
+    assert matcher.accept_string(shortest_completion(constraint, matcher.state))
+    assert matcher.is_accepting
+
+
 # -- neighbours -------------------------------------------------------------------------------------
 
 

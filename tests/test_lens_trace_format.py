@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 import minidecoder as md
 from minidecoder.decoding.sampling import mask_row, softmax
 from minidecoder.lens.explain import Kind
-from minidecoder.lens.trace import CANDIDATES, SCHEMA_VERSION, TraceRecorder
-from minidecoder.lens.trace_data import FINISH_REASONS, KINDS
+from minidecoder.lens.trace import CANDIDATES, SCHEMA_VERSION, TraceRecorder, draw_machine
+from minidecoder.lens.trace_data import FINISH_REASONS, KINDS, Machine, MachineEdge
 from minidecoder.lens.trace_schema import trace_schema
-from minidecoder.lens.trace_size import MOST_BYTES
+from minidecoder.lens.trace_size import MOST_BYTES, fit
 from minidecoder.models.ngram import NGramModel
 from minidecoder.models.tiny_bpe import load_tiny_bpe, tiny_corpus
 from minidecoder.models.toy import UniformModel
@@ -254,6 +254,39 @@ def test_a_large_machine_keeps_what_the_run_came_near(validator: Any) -> None:
     assert trace.machine.left_out == len(constraint.characters) - len(names) > 400
     assert len(trace.to_json()) < 200_000
     assert list(validator.iter_errors(json.loads(trace.to_json()))) == []
+
+
+@pytest.mark.parametrize(("letters", "token"), [(500, 8), (1_500, 24), (500, 1)])
+def test_of_a_long_chain_all_edges_between_the_states_of_the_run_are_kept(letters: int, token: int) -> None:
+    """Of 1,500 states that a run of 64 long tokens came through, 1,100 edges were missing."""
+    text = "".join(chr(97 + n * n % 23 + n % 3) for n in range(letters))
+    tokens = [text[at : at + token] for at in range(0, letters, token)]
+    vocabulary = md.Vocabulary.from_tokens(["</s>", *dict.fromkeys(tokens)], eos=0)
+    constraint = md.compile_regex(text + "[0-9]?", vocabulary)
+    assert constraint.characters is not None
+    trace = md.generate(Noise(len(vocabulary)), [], constraint=constraint, max_tokens=len(tokens)).trace
+    assert trace.machine is not None
+    names = {state.name for state in trace.machine.states}
+    visited = {move.state for step in trace.steps for move in step.path} | {trace.steps[0].state}
+    between = [e for e in draw_machine(constraint.characters).edges if {e.source, e.target} <= visited]
+    assert len(between) > 400
+    assert visited <= names
+    assert set(between) <= set(trace.machine.edges)
+    assert len(trace.to_json()) < max(200_000, 1_500 * len(trace.steps))
+
+
+def test_a_machine_in_which_all_states_are_neighbours_stays_small() -> None:
+    """64 steps through as many states, and an edge from each to each: more than there is room for."""
+    vocabulary = md.Vocabulary.from_tokens(["</s>", "a"], eos=0)
+    trace = md.generate(Noise(2), [], constraint=md.compile_regex("a{64}", vocabulary), max_tokens=64).trace
+    assert trace.machine is not None
+    names = [state.name for state in trace.machine.states]
+    edges = tuple(MachineEdge(one, other, "a letter") for one in names for other in names)
+    fitted = fit(replace(trace, machine=Machine(trace.machine.states, edges)))
+    assert fitted.machine is not None
+    assert {state.name for state in fitted.machine.states} == set(names)
+    assert 1_000 < len(fitted.machine.edges) < len(edges)
+    assert len(fitted.to_json()) < 200_000
 
 
 def test_a_small_run_leaves_nothing_out_and_a_long_one_says_how_much() -> None:

@@ -50,6 +50,12 @@ def test_every_keyword_is_reported_in_the_order_of_the_text() -> None:
     assert statuses(schema, enforce_formats=True)["/properties/a/format"] == "enforced"
 
 
+def test_an_id_that_nothing_can_refer_to_is_an_annotation() -> None:
+    schema = {"$id": "http://a.b/c", "$defs": {"x": {"$id": "#x"}, "y": {"$id": "y"}}}
+    expected = {"/$id": "enforced", "/$defs/x/$id": "annotation", "/$defs/y/$id": "enforced"}
+    assert statuses(schema) == expected | {"/$defs": "enforced"}
+
+
 def test_what_is_not_supported_is_named_with_its_place() -> None:
     """ggml-org/llama.cpp#26596 (the error named nothing), guidance-ai/llguidance#136 (list what was ignored)."""
     schema = {

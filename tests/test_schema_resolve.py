@@ -66,6 +66,54 @@ def test_a_urn_may_be_the_base_of_a_fragment() -> None:
     assert target(schema).schema == {"type": "null"}
 
 
+@pytest.mark.parametrize("identifier", ["#whole", "other#part", "http://a.b/c#part", "#/$defs/x"])
+def test_an_id_with_a_fragment_is_a_fault_only_where_something_refers_to_it(identifier: str) -> None:
+    """Draft 2020-12, 8.2.1: an $id must not have a fragment that is not empty."""
+    inner = {"$id": identifier, "items": {"$ref": "#/$defs/y"}, "$defs": {"y": {}}}
+    schema = {"$defs": {"x": inner, "y": {"type": "null"}}}
+    assert Schema(schema).root.schema == schema, "nobody refers to it"
+    assert target(schema | {"$ref": "#/$defs/x"}).pointer == "/$defs/x", "by another way it can be reached"
+    if identifier != "#/$defs/x":  # which is that other way
+        with pytest.raises(SchemaError, match=r"an \$id must have no fragment.*\$anchor") as caught:
+            target(schema | {"$ref": identifier})
+        assert caught.value.pointer == "/$defs/x/$id"
+    with pytest.raises(SchemaError, match=r"an \$id must have no fragment") as caught:
+        Schema({"$id": identifier})
+    assert caught.value.pointer == "/$id"
+
+
+def test_inside_an_id_with_a_fragment_references_to_the_outside_have_its_base() -> None:
+    inner = {"$id": "http://c.d/e#f", "$ref": "g"}
+    schema = Schema({"$defs": {"x": inner}}, {"http://c.d/g": {"type": "null"}, "http://a.b/g": True})
+    assert schema.reference(schema.child(schema.root, "$defs", "x")).pointer == "http://c.d/g#"
+    inside = Schema({"$defs": {"x": {"$id": "http://c.d/e#f", "$ref": "#"}}})
+    with pytest.raises(SchemaError, match="no fragment") as caught:
+        inside.reference(inside.child(inside.root, "$defs", "x"))
+    assert caught.value.pointer == "/$defs/x/$id"
+
+
+def test_a_document_with_a_fragment_in_its_id_is_a_fault_once_it_is_needed() -> None:
+    documents = {"http://a.b/c": {"$id": "http://a.b/d#e"}}
+    Schema({}, documents)
+    for reference in ("http://a.b/c", "http://a.b/d", "http://a.b/d#e"):
+        with pytest.raises(SchemaError, match="no fragment") as caught:
+            target({"$ref": reference}, resources=documents)
+        assert caught.value.pointer == "http://a.b/c#/$id"
+
+
+def test_in_draft_7_an_id_that_is_a_fragment_is_an_anchor() -> None:
+    """Drafts 6 and 7, 8.2.3; generators of schemas write JSON pointers there, which say nothing."""
+    schema = {"$schema": DRAFT_7, "definitions": {"x": {"$id": "#name", "type": "null"}}}
+    assert target(schema | {"$ref": "#name"}).pointer == "/definitions/x"
+    said = {"$id": "#/definitions/c"}
+    pointers = {"$schema": DRAFT_7, "definitions": {"a": said, "b": said, "c": {"type": "null"}}}
+    assert target(pointers | {"$ref": "#/definitions/c"}).schema == {"type": "null"}
+    twice = {"a": {"$id": "#name"}, "b": {"$id": "#name"}}
+    with pytest.raises(SchemaError, match="two schemas have the anchor 'name'") as caught:
+        Schema({"$schema": DRAFT_7, "definitions": twice})
+    assert caught.value.pointer == "/definitions/b/$id"
+
+
 def test_documents_come_from_the_caller_alone() -> None:
     schema = {"$ref": "http://example.com/item.json#/$defs/n"}
     with pytest.raises(UnsupportedFeatureError, match="nothing is fetched") as caught:
@@ -182,6 +230,15 @@ def test_numbers_are_read_as_they_are_written() -> None:
     assert load_schema({"const": 0.1}) == {"const": Decimal("0.1")}
     assert load_schema('{"const": 9007199254740993.0}') == {"const": Decimal("9007199254740993.0")}
     assert load_schema('{"const": 1e400}')["const"] == Decimal("1e400")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
+def test_a_byte_order_mark_is_skipped(encoding: str) -> None:
+    text = '\ufeff{"const": "\ufeff"}'
+    assert load_schema(text) == load_schema(text.encode("utf-8")) == {"const": "\ufeff"}
+    assert load_schema(text[1:].encode(encoding)) == {"const": "\ufeff"}, "Python adds its own to 16 and 32"
+    with pytest.raises(SchemaError, match=r"the schema is not JSON: .*, line 1, column 1"):
+        load_schema("\ufeff" + text)
 
 
 def test_values_are_compared_as_json_does() -> None:

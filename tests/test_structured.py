@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import typing
+from dataclasses import dataclass
+from types import UnionType
 from typing import Any
 
 import pytest
@@ -11,6 +14,7 @@ from hypothesis import strategies as st
 import minidecoder as md
 from minidecoder import structured
 from minidecoder.compiling import compile_choice
+from tests.optional import need
 
 LETTERS = [*(bytes([byte]) for byte in range(256)), "</s>"]
 VOCABULARY = md.Vocabulary.from_tokens(LETTERS, eos=256)
@@ -92,6 +96,28 @@ def test_the_fields_are_those_of_vllm() -> None:
     """vllm.sampling_params.StructuredOutputsParams, as of 0.11: its five kinds by the same names."""
     assert set(FIELDS) == {"json", "regex", "choice", "grammar", "json_object"}
     assert set(md.StructuredOutputs(regex="a").__dict__) == set(FIELDS)
+
+
+@dataclass
+class Point:
+    x: int
+
+
+@pytest.mark.parametrize("kind", ["dataclass", "TypedDict", "BaseModel", "list", "union"])
+def test_the_json_field_takes_a_model_and_its_annotation_says_so(kind: str) -> None:
+    pydantic, extensions = need("pydantic", "models"), need("typing_extensions", "models")
+    model = {
+        "dataclass": Point,
+        "TypedDict": extensions.TypedDict("Pair", {"x": int}),
+        "BaseModel": pydantic.create_model("Model", x=int),
+        "list": list[Point],
+        "union": Point | None,
+    }[kind]
+    matcher = md.StructuredOutputs(json=model).compile(VOCABULARY).matcher()
+    assert matcher.accept_string('[{"x": 1}]' if kind == "list" else '{"x": 1}')
+    assert matcher.is_accepting
+    for annotated in (md.StructuredOutputs, md.StructuredOutputs.__init__):
+        assert {type[Any], UnionType} <= set(typing.get_args(typing.get_type_hints(annotated)["json"]))
 
 
 def test_what_the_compilers_refuse_comes_through() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
@@ -504,7 +505,7 @@ PLACES: list[tuple[str, str, str, tuple[int, int] | None]] = [
     ("schema", '{"minLength": 3, "maxLength": 2, "type": "string"}', "", None),
     ("grammar", 'root ::= "1\n', '"', (9, 10)),
     ("grammar", 'root ::= "1"\r\nx ::= "😀" )', ")", (25, 26)),
-    ("grammar", "root ::= nothing", "n", (9, 10)),
+    ("grammar", "root ::= nothing", "nothing", (9, 16)),
     ("grammar", "", "", (0, 0)),
     ("grammar", 'root ::= "1" root', "", None),
 ]
@@ -767,6 +768,18 @@ def test_a_drawing_is_sent_again_only_where_a_state_is_missing_in_it(session: La
     page = Page(session)
     page.finish()
     page.check()
+
+
+def test_the_drawing_of_a_long_run_does_not_grow_and_shows_where_it_is(session: LabSession) -> None:
+    opened(session, source="pieces", text="[a-z ]{400,}", kind="regex", max_tokens=60)
+    drawn: list[int] = []
+    for _ in range(40):
+        act(session, "step")
+        svg, step = session.runs[0]._drawing, session.runs[0].recorder.steps[-1]
+        assert f'"state-{step.state}"' in svg
+        drawn.append(len(re.findall('id="state-', svg)))
+    assert len({m.state for s in session.runs[0].recorder.steps for m in s.path}) > 100
+    assert max(drawn) < 90
 
 
 def test_smollm2_runs_side_by_side_as_alone(smollm2: CausalLM, session: LabSession, monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip

@@ -478,9 +478,9 @@ def test_a_folder_that_it_did_not_make_is_left_alone(
 def test_its_own_folder_is_replaced_whole_and_kept_where_a_build_fails(repository: Path) -> None:
     out = repository.parent / "out"
     build(out, repository)
-    (out / "stale.html").touch()
+    (out / "lessons/stale.html").touch()
     build(out, repository)
-    assert not (out / "stale.html").exists()
+    assert not (out / "lessons/stale.html").exists()
     before = (out / "lessons/01_a.html").read_bytes()
     with pytest.raises(SiteError):
         built_lesson(repository, markdown("$x$"))
@@ -490,6 +490,24 @@ def test_its_own_folder_is_replaced_whole_and_kept_where_a_build_fails(repositor
         "nothing is left beside it"
     )
     assert out.stat().st_mode & 0o755 == 0o755, "a web server may read it"
+
+
+def test_what_was_laid_beside_its_pages_is_not_lost(repository: Path) -> None:
+    out = repository.parent / "out"
+    build(out, repository)
+    (out / ".git").mkdir()  # as who publishes the folder has it
+    with pytest.raises(SiteError, match=r"did not write \(\.git\)"):
+        build(out, repository)
+    assert (out / ".git").is_dir()
+    assert (out / "index.html").is_file()
+
+
+def test_two_points_in_a_way_lead_where_they_say(repository: Path) -> None:
+    (repository.parent / "mine.txt").touch()
+    with pytest.raises(SiteError, match="did not write"):
+        build(repository.parent / "new" / "..", repository)
+    assert not (repository.parent / "new").exists()
+    assert build(repository.parent / "new" / ".." / "out", repository).folder == repository.parent / "out"
 
 
 def test_the_program_says_where_the_site_lies(tmp_path: Path) -> None:
@@ -580,3 +598,13 @@ def test_prose_of_one_page_counts_its_headings_over_all_cells() -> None:
     prose.html("## A")
     prose.html("## A\n\n### A 1")
     assert [heading.id for heading in prose.headings] == ["a", "a-1", "a-1-1"]
+
+
+def test_a_picture_with_hostile_data_and_sizes_stays_a_picture() -> None:
+    data = {"image/png": 'AAAA"><script>x</script>', "text/plain": ""}
+    about = {"image/png": {"width": "wide", "height": 1e400, "alt": ["<b>"]}}
+    shown = cell_output({"output_type": "display_data", "data": data, "metadata": about})
+    assert "<script" not in shown
+    assert "<b>" not in shown
+    assert "width=" not in shown
+    assert "height=" not in shown

@@ -1,11 +1,13 @@
 """All pages, written into a new folder beside the old one, which then takes its place.
 
-A folder that this program did not make is never touched: it is known by a file in it (`MARKER`). Cost:
-seconds, and some 200 KB a lesson.
+A folder that this program did not make is never touched, nor one of its own where something else lies, such
+as a repository that publishes it: its own is known by a file in it (`MARKER`). Cost: seconds, and some 200 KB
+a lesson.
 """
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -24,9 +26,10 @@ from website.markdown import Prose
 from website.page import page
 from website.shelf import ROOT, Shelf, SiteError, relative
 
-__all__ = ["MARKER", "Built", "build"]
+__all__ = ["MARKER", "OURS", "Built", "build"]
 
 MARKER: Final = ".minidecoder-site"
+OURS: Final = {MARKER, "index.html", "lessons", "files", "films", "play"}
 _PLAYS: Final = {
     "play/price.html": "The price alone, as a page for the projector",
     "play/two-prices.html": "The same model twice: left free, and held to the pattern",
@@ -47,7 +50,7 @@ def build(out: Path, root: Path = ROOT) -> Built:
 
     Raises `SiteError` for a folder that is not ours, and for a lesson that cannot be shown; `OSError`.
     """
-    out = out.absolute()
+    out = Path(os.path.abspath(out))  # without `..`, behind which another folder may lie once it is made
     _check_ours(out)
     out.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
@@ -55,6 +58,7 @@ def build(out: Path, root: Path = ROOT) -> Built:
         fresh.chmod(0o755)
         (fresh / MARKER).write_text("made by make site, which may replace this folder\n", encoding="utf-8")
         report = _write_pages(fresh, root)
+        _check_ours(out)  # that took seconds
         _put_in_place(fresh, out)
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
@@ -64,8 +68,11 @@ def build(out: Path, root: Path = ROOT) -> Built:
 def _check_ours(out: Path) -> None:
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise SiteError(f"{out} is no folder: name another with --out DIR")
-    if out.is_dir() and not (out / MARKER).is_file() and any(out.iterdir()):
-        raise SiteError(f"{out} holds files that make site did not write: name another folder with --out DIR")
+    found = {path.name for path in out.iterdir()} if out.is_dir() else set[str]()
+    others = sorted(found - OURS if MARKER in found else found)
+    if others:
+        reason = f"holds files that make site did not write ({others[0]})"
+        raise SiteError(f"{out} {reason}: name another folder with --out DIR")
 
 
 def _put_in_place(fresh: Path, out: Path) -> None:
@@ -75,7 +82,7 @@ def _put_in_place(fresh: Path, out: Path) -> None:
         out.rename(old)
     try:
         fresh.rename(out)
-    except OSError:
+    except BaseException:
         if old.exists():
             old.rename(out)
         raise

@@ -70,12 +70,18 @@ def _check(recording: Any) -> None:
 
 def _png(data: Mapping[str, Any], about: Mapping[str, Any]) -> str:
     size = about.get(PNG, {})
-    shown = "".join(f' {name}="{int(size[name])}"' for name in ("width", "height") if name in size)
-    return _picture(PNG, "".join(data[PNG].split()), size.get("alt", ""), "shot", shown)
+    shown = "".join(
+        f' {name}="{int(size[name])}"' for name in ("width", "height") if _is_whole(size.get(name))
+    )
+    return _picture(PNG, "".join(data[PNG].split()), str(size.get("alt", "")), "shot", shown)
+
+
+def _is_whole(size: object) -> bool:
+    return isinstance(size, int | float) and 0 < size < 1e6
 
 
 def _picture(kind: str, data: str, alt: str, name: str, size: str = "") -> str:
-    return f'<p class="{name}"><img src="data:{kind};base64,{data}" alt="{escape(alt)}"{size}></p>\n'
+    return f'<p class="{name}"><img src="data:{kind};base64,{escape(data)}" alt="{escape(alt)}"{size}></p>\n'
 
 
 def _drawing(svg: str) -> str:

@@ -21,7 +21,7 @@ __all__ = ["page"]
 
 _HERE: Final = files("website")
 _PLAYERS: Final = """
-for (const host of document.querySelectorAll(".player")) {
+for (const host of document.querySelectorAll(".player:has(> script)")) {
   const recording = JSON.parse(host.querySelector("script").textContent);
   render({ model: { get: () => recording }, el: host });
 }

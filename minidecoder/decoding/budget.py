@@ -13,7 +13,7 @@ then O(V) a step while the budget can bind, nothing before.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, NoReturn
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -51,6 +51,10 @@ class Budget:
         self.is_exact = is_exact
         self._constraint = constraint
         self._most = most
+
+    def __reduce__(self) -> NoReturn:
+        """Pickle is refused, as for the constraint."""
+        self._constraint.__reduce__()
 
     def check_start(self, max_tokens: int) -> None:
         """`UsageError` where the constraint cannot be finished, from its start, in so many tokens."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 from itertools import count
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NoReturn
 
 import numpy as np
 
@@ -79,6 +79,19 @@ class Constraint:
                     row[token_id >> 5] |= np.uint32(1 << (token_id & 31)).astype(np.int32)
         row.flags.writeable = False
         return row
+
+    def __copy__(self) -> Constraint:
+        return self  # it never changes
+
+    def __deepcopy__(self, memo: object) -> Constraint:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        """Pickle is refused: the machine has locks, grows in use, and is large beside its source."""
+        raise UsageError(
+            "a Constraint cannot be pickled, nor a Matcher or a Run that holds one: send the pattern, "
+            "grammar or schema, and compile it again in the other process; of a Run, run.trace can be sent"
+        )
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from minidecoder.errors import ModelError
+from minidecoder.errors import EmptyMaskError, ModelError
 from minidecoder.tokens.bitmask import Bitmask, unpack
 from minidecoder.tokens.checks import number_row
 
@@ -69,12 +69,14 @@ def softmax(row: Row) -> Row:
 
 
 def add_bias(row: Row, bias: Mapping[int, float]) -> Row:
-    """Add to single logits. What is -inf stays so: a bias cannot bring a token back."""
+    """Add to single logits. What is -inf stays so: a bias cannot bring a token back. `EmptyMaskError` where
+    a sum is beyond float64."""
     if not bias:
         return row
     biased = row.copy()
-    biased[list(bias)] += list(bias.values())
-    return biased
+    with np.errstate(over="ignore"):
+        biased[list(bias)] += list(bias.values())
+    return _below_infinity(biased, row, "bias", "logit_bias")
 
 
 def remove(row: Row, token_ids: Collection[int]) -> Row:
@@ -88,13 +90,27 @@ def remove(row: Row, token_ids: Collection[int]) -> Row:
 
 def penalise_repeats(row: Row, seen: Sequence[int], penalty: float) -> Row:
     """Each token seen so far loses: a logit above 0 is divided by the penalty, one below multiplied with it
-    (Keskar et al., 2019), once however often it was seen."""
+    (Keskar et al., 2019), once however often it was seen. `EmptyMaskError` where one is beyond float64."""
     if penalty == 1 or not len(seen):
         return row
     ids = np.unique(np.asarray(seen, dtype=np.intp))
     penalised = row.copy()
-    penalised[ids] = np.where(row[ids] > 0, row[ids] / penalty, row[ids] * penalty)
-    return penalised
+    with np.errstate(over="ignore"):
+        penalised[ids] = np.where(row[ids] > 0, row[ids] / penalty, row[ids] * penalty)
+    return _below_infinity(penalised, row, "repetition_penalty", "repetition_penalty")
+
+
+def _below_infinity(changed: Row, row: Row, step: str, setting: str) -> Row:
+    # subtle: +inf has no share, and inf - inf is NaN: a later step would lose this token, or all of them. A
+    # logit that became -inf has the share 0, which is right.
+    if np.isposinf(changed).any():
+        token_id = int(changed.argmax())
+        raise EmptyMaskError(
+            f"in the step {step!r} the logit of token {token_id}, {row[token_id]:g}, became +inf, from which "
+            f"nothing can be drawn: {setting} is too strong for logits of this size",
+            step=step,
+        )
+    return changed
 
 
 def mask_row(row: Row, bitmask: Bitmask) -> Row:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import codecs
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -226,6 +226,16 @@ class Matcher:
         return copy
 
     __copy__ = fork  # a copy that shared the list of steps would move with this one
+
+    def __deepcopy__(self, memo: object) -> Matcher:
+        return self.fork()
+
+    def __reduce__(self) -> NoReturn:
+        """Pickle is refused: its states are numbers of one automaton, in this process."""
+        raise UsageError(
+            "a Matcher cannot be pickled: send what its constraint was compiled from, and its text; in the "
+            "other process compile, and take the text with accept_string (one step)"
+        )
 
     def __repr__(self) -> str:
         name = self.constraint.automaton.name(self.state)

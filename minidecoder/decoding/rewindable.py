@@ -9,7 +9,7 @@ draws what it would have drawn: without a token taken by hand, the ids of `gener
 the random number of the one that it replaces.
 
 Left out: what a page shows of it (`viz.lab_run`). Cost: that of the loop; for each place one row of V logits
-as the model gave it (its own type), and O(V) to look at a past step.
+as the model gave it (its own type), `KEPT_BYTES` of them at most, and O(V) to look at a past step.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,9 @@ from minidecoder.errors import ModelError, UsageError
 from minidecoder.tokens.bitmask import is_set
 from minidecoder.tokens.checks import whole_number
 
-__all__ = ["Rewindable"]
+__all__ = ["KEPT_BYTES", "Rewindable"]
+
+KEPT_BYTES: Final = 128_000_000  # of rows: 122 steps of 131,072 tokens in float64, 650 of SmolLM2
 
 
 class _Place(NamedTuple):
@@ -99,7 +101,8 @@ class Rewindable:
 
     def look(self, index: int) -> Step:
         """Step `index` with its `draw`, as it was when it was taken; `index == len(steps)`: the step that
-        could not be taken, and its `token_id` means nothing. Nothing moves, no model is asked."""
+        could not be taken, and its `token_id` means nothing. Nothing moves; the model is asked only for a
+        row that was dropped, the oldest past `KEPT_BYTES`."""
         if index < len(self.steps):
             step = self.steps[index]
             return step if step.favourite is None else replace(step, draw=self._drawn(index, step.token_id))
@@ -169,11 +172,9 @@ class Rewindable:
 
     def _drawn(self, index: int, token_id: TokenId) -> Draw:
         """What the pipeline makes of the row before token `index`."""
-        row = self._rows.row(index)
-        assert row is not None
-        logits: Row = as_logits(row, len(self._loop.vocabulary))
-        prompt = len(self.request.prompt_ids)
-        past = Past(self._loop.token_ids[: prompt + index], index, self._loop.vocabulary.eos_ids)
+        read = self._loop.token_ids[: len(self.request.prompt_ids) + index]
+        logits: Row = as_logits(self._rows.next_logits(read), len(self._loop.vocabulary))
+        past = Past(read, index, self._loop.vocabulary.eos_ids)
         bitmask = self.steps[index].bitmask if index < len(self.steps) else self._masks(index)[1]
         stages = self.request.sampler.stages(logits, bitmask, past)
         return Draw(
@@ -210,7 +211,7 @@ class Rewindable:
 
 
 class _Rows:
-    """The model, and the row of logits that it gave before each token: asked again, it is not asked."""
+    """The model, and the rows of logits that it gave before the latest tokens: it is not asked again."""
 
     def __init__(self, model: LanguageModel, prompt: int) -> None:
         self.model, self.prompt = model, prompt
@@ -219,7 +220,12 @@ class _Rows:
     def next_logits(self, token_ids: Sequence[int]) -> Logits:
         index = len(token_ids) - self.prompt
         if index not in self.rows:
-            self.rows[index] = self.model.next_logits(token_ids)
+            row = self.rows[index] = self.model.next_logits(token_ids)
+            if len(self.rows) > max(1, KEPT_BYTES // max(1, getattr(row, "nbytes", 1))):
+                del self.rows[
+                    min(self.rows)
+                ]  # subtle: may be this one, so that a look back drops no later one
+            return row
         return self.rows[index]
 
     def row(self, index: int) -> Logits | None:

@@ -34,6 +34,7 @@ _WORD: Final = re.compile(
     re.VERBOSE,
 )
 _LINE_END: Final = re.compile(r"[\r\n]")
+_ANGLE_BRACKET: Final = re.compile("!?<")  # a token of the vocabulary, or with ! any other one
 _SPACE: Final = re.compile(r"(?: [ \t\r\n]++ | \#[^\r\n]*+ )*+", re.VERBOSE)
 
 _REMEDIES: Final = {
@@ -42,6 +43,7 @@ _REMEDIES: Final = {
     "{": "this count is not closed: {3}, {3,} and {3,5} are the forms",
     "]": "there is no [ to this ]; as text it is written in quotes",
     "}": "there is no { to this }; as text it is written in quotes",
+    "!": "GBNF has no negation; a class may be one of all other characters: [^a]",
     "'": "strings stand in double quotes",
     "/": "comments begin with #, and a regular expression is written out as rules",
     ";": "a rule ends where the next one begins, without a sign",
@@ -88,7 +90,7 @@ def _space_end(source: str, at: int) -> int:
 
 def _refuse(source: str, at: int) -> NoReturn:
     char = source[at]
-    if char in "<!":
+    if _ANGLE_BRACKET.match(source, at):
         feature = f"a token in angle brackets (line {line_and_column(source, at)[0]})"
         remedy = "write the text of the token as a string"
         raise UnsupportedFeatureError(feature, pattern=source, position=at, remedy=remedy)

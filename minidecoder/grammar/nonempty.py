@@ -136,7 +136,7 @@ class Rewriting:
             text = (
                 f"rewritten without left recursion and empty repetitions, it has over {_MOST_PARTS:,} parts"
             )
-            raise ConstraintTooLargeError(text, "max_states")
+            raise ConstraintTooLargeError(text)
 
     # -- rules ----------------------------------------------------------------------------------
 

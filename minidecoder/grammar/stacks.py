@@ -155,7 +155,7 @@ class StackMachine:
                 pending.extend([self.returned(*f) for f in below.frames])
             if len(seen) > _MOST_FRAMES:
                 raise ConstraintTooLargeError(
-                    f"the grammar is so ambiguous that {_MOST_FRAMES:,} stacks are open at once", "max_states"
+                    f"the grammar is so ambiguous that {_MOST_FRAMES:,} stacks are open at once"
                 )
         return self.make([(*top, self._joined(below)) for top, below in kept.items()], ends=ends)
 

@@ -59,13 +59,11 @@ class ConstrainedLogitsProcessor:
         where a token may not come next. After EOS, only EOS is left: such a row is finished.
 
         Raises `ModelError` where V is not the vocabulary's, `EmptyMaskError` where an earlier processor
-        left nothing of what is allowed, `UsageError` where all rows hold a token that was blocked.
+        left nothing of what is allowed, `UsageError` for ids of another shape or type, for a generated id
+        that is none of the vocabulary, and where all rows hold a token that was blocked.
         """
-        if scores.ndim != 2 or scores.shape[1] != len(self.constraint.vocabulary):
-            raise ModelError(
-                f"the scores have the shape {tuple(scores.shape)}, the constraint's vocabulary has "
-                f"{len(self.constraint.vocabulary):,} tokens: make it with width=model.config.vocab_size"
-            )
+        self._check_scores(scores)
+        self._check_input_ids(input_ids, len(scores))
         states = self._states_of(input_ids.detach().cpu().numpy())
         if all(state == DEAD for state in states):
             raise UsageError(
@@ -77,6 +75,25 @@ class ConstrainedLogitsProcessor:
         masked: Tensor = scores.masked_fill(blocked, -self._torch.inf)
         self._check_not_empty(states, masked)
         return masked
+
+    def _check_scores(self, scores: Tensor) -> None:
+        if not isinstance(scores, self._torch.Tensor) or not scores.is_floating_point():
+            raise ModelError(f"the scores must be a tensor of floats, not {_described(scores)}")
+        if scores.ndim != 2 or scores.shape[1] != len(self.constraint.vocabulary):
+            raise ModelError(
+                f"the scores have the shape {tuple(scores.shape)}, the constraint's vocabulary has "
+                f"{len(self.constraint.vocabulary):,} tokens: make it with width=model.config.vocab_size"
+            )
+
+    def _check_input_ids(self, input_ids: Tensor, rows: int) -> None:
+        kinds = (self._torch.int64, self._torch.int32)
+        if not isinstance(input_ids, self._torch.Tensor) or input_ids.dtype not in kinds:
+            raise UsageError(f"input_ids must be a tensor of int64 or int32, not {_described(input_ids)}")
+        if input_ids.ndim != 2 or len(input_ids) != rows or not rows:
+            raise UsageError(
+                f"input_ids of the shape {tuple(input_ids.shape)} for {rows} rows of scores: they must be "
+                f"(B, T), a row of ids for each row of scores, at least one"
+            )
 
     def _allowed(self, state: State) -> NDArray[np.bool_]:
         if state not in (_ENDED, DEAD):
@@ -130,6 +147,13 @@ class ConstrainedLogitsProcessor:
     def _after(self, state: State, token_id: int) -> State:
         if state in (_ENDED, DEAD):
             return state
+        # subtle: an index takes -1 for its last token. In the prompt, -200 may stand for an image.
+        token_id = self.constraint.vocabulary.check_id(token_id)
         if token_id in self.constraint.vocabulary.eos_ids:
             return _ENDED if self.constraint.automaton.is_accepting(state) else DEAD
         return self.constraint.index.after(state, token_id)
+
+
+def _described(value: object) -> str:
+    """A tensor by its dtype, anything else by its type."""
+    return str(getattr(value, "dtype", type(value).__name__))

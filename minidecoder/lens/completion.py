@@ -5,12 +5,12 @@ and as short as can be. A machine that makes its states on the way is searched f
 the fewest open brackets first: a way, not always the shortest, and none where it lies beyond `MOST_STATES`.
 
 Left out: how many tokens that takes (`decoding.budget`). Cost: O(Q K) once a table and O(256) a byte; else at
-most `MOST_STATES` states, with some 40 bytes tried in each.
+most twice `MOST_STATES` states, with some 90 bytes tried in each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from heapq import heappop, heappush
 from itertools import count
 from typing import Final
@@ -33,6 +33,11 @@ MOST_STATES: Final = 1_000
 _READABLE_FIRST: Final = sorted(range(256), key=lambda byte: (not chr(byte).isalnum() or byte > 0x7F, byte))
 _FEW: Final = 16  # live bytes that are all tried; of more, one digit, a letter of each case, and the signs
 _ALIKE: Final = (range(0x30, 0x3A), range(0x41, 0x5B), range(0x61, 0x7B), range(0x80, 0x100), range(0x20))
+
+_ROUNDABOUT: Final = frozenset((*b" \t\n\r\\", *range(0x80, 0x100)))
+_BRACKET: Final = (
+    16  # bytes that an open bracket is worth: free values inside each other are as many as one lets
+)
 
 _distances: Final[WeakKeyDictionary[ByteDFA, NDArray[np.int64]]] = WeakKeyDictionary()
 
@@ -102,14 +107,20 @@ def _in_tokens(constraint: Constraint, budget: Budget, state: State) -> bytes:
 
 
 def _first_found(machine: Automaton, start: State) -> bytes:
+    """Every byte is tried first, as a name that must follow may begin with any letter; where that is too
+    much, of many letters one."""
+    return _search(machine, start, _direct) or _search(machine, start, _one_of_a_kind)
+
+
+def _search(machine: Automaton, start: State, choose: Callable[[list[int]], Iterable[int]]) -> bytes:
     """Best first: few open brackets before few bytes. What `hold` gives may have a `depth`; without one, the
-    search is by bytes alone."""
+    search is by bytes alone. `choose`: of the live bytes, those to try, in their order."""
     order = count()  # of equals, the one found first
     seen: dict[State, object] = {start: machine.hold(start)}  # held, or a number might be given away
     pending = [(_depth(seen[start]), next(order), b"", start)]
     while pending and len(seen) < MOST_STATES:
         _, _, written, state = heappop(pending)
-        for byte in _worth_trying(machine, state):
+        for byte in choose(sorted(machine.live_bytes(state), key=_signs_first)):
             target = machine.step(state, byte)
             if target == DEAD or target in seen:
                 continue
@@ -117,7 +128,7 @@ def _first_found(machine: Automaton, start: State) -> bytes:
             if machine.is_accepting(target):
                 return written + bytes([byte])
             further = written + bytes([byte])
-            heappush(pending, (len(further) + 4 * _depth(seen[target]), next(order), further, target))
+            heappush(pending, (len(further) + _BRACKET * _depth(seen[target]), next(order), further, target))
     return b""
 
 
@@ -127,12 +138,20 @@ def _depth(held: object) -> int:
     return depth if isinstance(depth, int) else 0
 
 
-def _worth_trying(machine: Automaton, state: State) -> Iterator[int]:
-    """The live bytes, signs first, as they close; of many letters or digits, which mostly lead to the same
-    place, the first alone."""
-    live = machine.live_bytes(state)
+def _signs_first(byte: int) -> tuple[bool, int]:
+    """Signs close; of the bytes that lead to one place, the search takes the first."""
+    return chr(byte).isalnum() or byte > 0x7F or byte <= 0x20, byte
+
+
+def _direct(live: list[int]) -> list[int]:
+    """Without white space, escapes and long characters, which multiply the states and shorten no text."""
+    return [byte for byte in live if byte not in _ROUNDABOUT] or live
+
+
+def _one_of_a_kind(live: list[int]) -> Iterator[int]:
+    """Of many letters or digits, which mostly lead to the same place, the first alone."""
     alike: set[range] = set()
-    for byte in sorted(live, key=lambda byte: (chr(byte).isalnum() or byte > 0x7F or byte <= 0x20, byte)):
+    for byte in live:
         kin = next((kin for kin in _ALIKE if byte in kin), None)
         if len(live) > _FEW and kin is not None:
             if kin in alike:

@@ -11,18 +11,23 @@ Left out: runs of many more steps, which get `MORE_BYTES` a step. Cost: writing 
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Final
 
 from minidecoder.lens.codec import to_plain
-from minidecoder.lens.trace_data import ByteMove, Candidate, Machine, Trace, TraceStep
+from minidecoder.lens.trace_data import ByteMove, Candidate, Machine, MachineEdge, Trace, TraceStep
 
 __all__ = ["MOST_BYTES", "cut_label", "cut_path", "cut_stack", "cut_text", "fit"]
 
 MOST_BYTES: Final = 199_500
 MORE_BYTES: Final = 1_500  # a step, where the run is so long that this is more
 _MACHINE_BYTES: Final = 40_000
+_RUN_BYTES: Final = 100_000  # of edges between states of the run: 64 long tokens need no more
+_MORE_RUN_BYTES: Final = 1_500  # a step
+_STATE_BYTES: Final = 50  # a neighbour's own
 _compact: Final = json.JSONEncoder(separators=(",", ":")).encode
 _LABEL, _TEXT, _STACK, _NAME = 40, 3_000, 12, 32
 _MOVES, _MOVES_BYTES = 24, 300
@@ -90,19 +95,28 @@ def _size(candidate: Candidate) -> int:
 
 
 def _near(machine: Machine, steps: Sequence[TraceStep]) -> Machine:
-    """The machine, if it is small enough; else its start, the states of the run and their neighbours."""
+    """The machine, if it is small enough; else its start, the states of the run with all edges between them,
+    and as many of their neighbours as there is room for."""
     if len(json.dumps(to_plain(machine))) <= _MACHINE_BYTES:
         return machine
     visited = {move.state for step in steps for move in step.path}
     visited |= {machine.states[0].name, *(step.state for step in steps if step.state)}
     edges = [edge for edge in machine.edges if edge.source in visited]
-    names, room, kept = set(visited), _MACHINE_BYTES, []
-    for edge in sorted(edges, key=lambda edge: edge.target not in visited):  # those of the run first
-        room -= len(json.dumps(to_plain(edge))) + 60
-        if room < 0:
-            break
-        kept.append(edge)
-        names.add(edge.target)
+    own = [edge for edge in edges if edge.target in visited]
+    kept = _within(max(_RUN_BYTES, _MORE_RUN_BYTES * len(steps)), own)
+    onward = [edge for edge in edges if edge.target not in visited]
+    kept += _within(_MACHINE_BYTES - sum(map(_edge_size, kept)), onward, _STATE_BYTES)
+    names = visited | {edge.target for edge in kept}
     states = tuple(state for state in machine.states if state.name in names)
     left_out = machine.left_out + len(machine.states) - len(states)
     return Machine(states, tuple(kept), left_out)
+
+
+def _within(room: int, edges: Sequence[MachineEdge], beside: int = 0) -> list[MachineEdge]:
+    """The first edges that so many bytes hold, with `beside` more for each."""
+    ends = list(accumulate(_edge_size(edge) + beside for edge in edges))
+    return list(edges[: bisect_right(ends, room)])
+
+
+def _edge_size(edge: MachineEdge) -> int:
+    return len(_compact(to_plain(edge))) + 1

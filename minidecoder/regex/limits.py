@@ -73,7 +73,7 @@ class Limits:
         """Raise if the table of the machine has too many cells to be kept."""
         if states * columns > _CELLS:
             text = f"{states:,} states over {columns:,} classes of characters are too large a table"
-            raise ConstraintTooLargeError(text, "max_states")
+            raise ConstraintTooLargeError(text)
 
     def check_nfa_states(self, states: int) -> None:
         """Raise if the pattern, with its repetitions written out, is too long."""

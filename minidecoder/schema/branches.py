@@ -58,7 +58,7 @@ def _branches(
     while todo:
         if len(todo) + len(ways) > _MOST_BRANCHES:
             text = f"a member can count in more than {_MOST_BRANCHES:,} ways"
-            raise ConstraintTooLargeError(text, "max_states")
+            raise ConstraintTooLargeError(text)
         goal, known, rest = todo.pop()
         asked = _asked(rest)
         if asked:

@@ -179,7 +179,7 @@ class _Splitter:
                 groups.setdefault(seen, []).append(formula)
         if len(groups) > _MOST_CASES:
             text = f"{self.kind}s have more than {_MOST_CASES:,} sets of evaluated members"
-            raise ConstraintTooLargeError(text, "max_states")
+            raise ConstraintTooLargeError(text)
         return [(self.formulas.or_(parts), seen) for seen, parts in groups.items()]
 
     def joined(self, one: Evaluated, other: Evaluated) -> Evaluated:

@@ -90,6 +90,8 @@ def _row(
     for (place, _), why in known.dropped.items():
         if place == pointer or (name == "patternProperties" and _parent(place) == pointer):
             return CheckedKeyword(pointer, name, "unsupported", why)
+    if pointer in known.misnamed.values():
+        return CheckedKeyword(pointer, name, "annotation", "nothing can refer to an $id with a fragment")
     if name == "format":
         if value not in FORMATS:
             return CheckedKeyword(pointer, name, "annotation", f"the format {value!r:.40} is not known here")

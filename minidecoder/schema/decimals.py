@@ -43,4 +43,4 @@ def check_digits(number: Decimal) -> None:
     written_out = max(number.adjusted() + 1, -exponent, len(digits)) if number else 1
     if written_out > _MOST_DIGITS:
         text = f"a number of the schema has {written_out:,} digits, more than {_MOST_DIGITS:,}"
-        raise ConstraintTooLargeError(text, "max_states")
+        raise ConstraintTooLargeError(text)

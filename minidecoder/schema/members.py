@@ -116,8 +116,7 @@ class Members:
                 met.add(here)
                 if len(met) > _MOST_STATES:
                     raise ConstraintTooLargeError(
-                        f"an object has more than {_MOST_STATES:,} states in which it may be unfinished",
-                        "max_states",
+                        f"an object has more than {_MOST_STATES:,} states in which it may be unfinished"
                     )
                 path.append((here, iter(self._all_ways(here))))
             member = next(path[-1][1], None)

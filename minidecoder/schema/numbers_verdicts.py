@@ -41,7 +41,7 @@ class Verdicts:
             raise UsageError(f"multipleOf {self.steps[0]} is out of range: it must be more than 0")
         if len(self.steps) > _MOST_STEPS:
             text = f"one number is compared with {len(self.steps)} different steps of multipleOf"
-            raise ConstraintTooLargeError(f"{text}, more than {_MOST_STEPS}", "max_states")
+            raise ConstraintTooLargeError(f"{text}, more than {_MOST_STEPS}")
         constants = {number for atom in atoms for number in _constants(atom)}
         self.scale = max(map(fraction_digits, constants), default=0)
         # subtle: doubled, so that the middle of two neighbours is an integer too.

@@ -18,6 +18,7 @@ from minidecoder.schema.values import exact, json_type
 
 __all__ = ["MAX_DEPTH", "MAX_VALUES", "escape", "load_json", "load_schema"]
 
+_BYTE_ORDER_MARK: Final = "\ufeff"
 MAX_VALUES: Final = 1_000_000  # some 10 MB of text
 MAX_DEPTH: Final = 500  # objects and lists inside each other: some 250 levels of `properties`
 
@@ -36,7 +37,12 @@ def load_schema(schema: Any, where: str = "") -> Any:
 
 
 def load_json(text: str | bytes | bytearray, where: str = "") -> Any:
-    """JSON text with its numbers as int and Decimal. `SchemaError` says the line of a syntax error."""
+    """JSON text with its numbers as int and Decimal. `SchemaError` says the line of a syntax error.
+
+    A byte order mark is skipped (RFC 8259, section 8.1), as in the text of a grammar.
+    """
+    if isinstance(text, str):  # of bytes json.loads sees to it
+        text = text.removeprefix(_BYTE_ORDER_MARK)
     try:
         return json.loads(
             text, parse_float=_decimal, parse_int=_decimal, parse_constant=_refuse, object_pairs_hook=_members

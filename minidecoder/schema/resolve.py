@@ -10,6 +10,7 @@ Left out: what a schema means. Cost: O(size of the documents) once, O(1) a node.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -81,11 +82,13 @@ class Schema:
         self.lenient = lenient
         self.dropped: dict[tuple[str, str], str] = {}  # (JSON pointer, keyword) → why
         self.written: dict[str, tuple[tuple[str, Any], ...]] = {}  # the keywords at each JSON pointer
+        self.misnamed: dict[str, str] = {}  # URI that an `$id` with a fragment may mean → its JSON pointer
         self._resources: dict[str, Resource] = {}
         self._locations: dict[str, Location] = {}
         self._nodes: dict[tuple[Location, Environment], Node] = {}
         self._checked: set[Location] = set()
         top = self._add_document("", "", load_schema(schema))
+        self._check_named("")
         for uri, document in (resources or {}).items():
             plain = urldefrag(uri).url
             self._add_document(plain, plain + "#", load_schema(document, plain + "#"))
@@ -181,13 +184,13 @@ class Schema:
         identifier = value.get("$id") if isinstance(value, Mapping) else None
         if not isinstance(identifier, str) or (resource.draft in (6, 7) and "$ref" in value):
             return resource
+        if resource.draft in (6, 7) and identifier.startswith("#"):
+            return resource  # a name, see `_add_anchors`, or a JSON pointer, which says nothing
         uri, fragment = urldefrag(_join(resource.base, identifier))
-        if fragment:
-            remedy = f"it has a fragment; write $anchor: {fragment!r}"
-            self.drop(UnsupportedFeatureError("$id", pointer=pointer + "/$id", remedy=remedy))
-            return resource
         dialect = _dialect(value, resource.dialect)
         new = Resource(uri, DRAFTS.get(dialect, 0), dialect)
+        if fragment:
+            return self._misnamed(resource, new, unquote(fragment), pointer)
         other = self._resources.get(uri)
         if other is None or other.root is None:
             self._resources[uri] = new
@@ -197,12 +200,30 @@ class Schema:
             self._resources[resource.base] = new  # the top of a document answers to both of its URIs
         return new
 
+    def _misnamed(self, outer: Resource, new: Resource, fragment: str, pointer: str) -> Resource:
+        """An `$id` must have no fragment (2020-12, 8.2.1): nothing can refer to this one. It is a fault where
+        something does, or at the root; elsewhere it means a base for what is inside."""
+        names = [new.base]
+        if outer.root is None:  # the top of a document
+            names.append(outer.base)
+        elif new.base == outer.base:
+            names, new = [f"{new.base}#{fragment}"], outer
+        for name in names:
+            self.misnamed.setdefault(name, pointer + "/$id")
+        return new
+
+    def _check_named(self, uri: str) -> None:
+        if uri in self.misnamed:
+            raise SchemaError("an $id must have no fragment: write the name as $anchor", self.misnamed[uri])
+
     def _add_anchors(self, location: Location) -> None:
-        for keyword in ("$anchor", "$dynamicAnchor"):
-            name = location.value.get(keyword)
+        value, resource = location.value, location.resource
+        names = [(keyword, value.get(keyword)) for keyword in ("$anchor", "$dynamicAnchor")]
+        if resource.draft in (6, 7) and "$ref" not in value and re.match("#[^/]", str(value.get("$id"))):
+            names.append(("$id", value["$id"][1:]))
+        for keyword, name in names:
             if not isinstance(name, str):
                 continue
-            resource = location.resource
             if resource.anchors.get(name, location) is not location:
                 raise SchemaError(f"two schemas have the anchor {name!r}", f"{location.pointer}/{keyword}")
             resource.anchors[name] = location
@@ -217,11 +238,13 @@ class Schema:
         uri, fragment = urldefrag(_join(node.location.resource.base, node.schema[keyword]))
         resource = self._resources.get(uri) or self._published(uri)
         if resource is None or resource.root is None:
+            self._check_named(uri)
             remedy = f"nothing is fetched; hand {uri} over as resources={{{uri!r}: schema}}"
             raise UnsupportedFeatureError(keyword, pointer=where, remedy=remedy)
         fragment = unquote(fragment)
         if fragment and not fragment.startswith("/"):
             if fragment not in resource.anchors:
+                self._check_named(f"{uri}#{fragment}")
                 raise SchemaError(
                     f"{keyword}: there is no anchor {fragment!r} in {uri or 'the schema'}", where
                 )

@@ -113,7 +113,7 @@ class Keyring:
             classes = [item for item in split if self._size(item[0], 1) > 0]
             if len(classes) > _MOST_CLASSES:
                 text = f"the patterns of names overlap in more than {_MOST_CLASSES:,} ways"
-                raise ConstraintTooLargeError(text, "max_states")
+                raise ConstraintTooLargeError(text)
         return classes
 
     def _size(self, described: Formula, most: int) -> int:

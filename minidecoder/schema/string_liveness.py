@@ -41,9 +41,11 @@ def live_counts(table: NDArray[np.int32], ends: Sequence[Lengths], limits: Limit
             changes[-1] = (count, live)
         else:
             changes.append((count, live))
-        if len(changes) > limits.max_states or len(changes) * len(table) > _CELLS:
-            text = "which lengths a pattern can have changes too often below the bound on the length"
+        text = "which lengths a pattern can have changes too often below the bound on the length"
+        if len(changes) > limits.max_states:
             raise ConstraintTooLargeError(text, "max_states")
+        if len(changes) * len(table) > _CELLS:
+            raise ConstraintTooLargeError(text)
     return _intervals(changes[::-1])
 
 

@@ -197,7 +197,7 @@ class SweepIndex:
         return tokens_reached(self._vocabulary.trie, levels, self.alive)
 
     def after(self, state: State, token_id: int) -> State:
-        """The state after one token; DEAD where it is not allowed."""
+        """The state after one token, an id of 0..V-1 (see `TokenIndex`); DEAD where it is not allowed."""
         data = self._vocabulary.token_bytes[token_id]
         target = self._dfa.run(state, data) if data else DEAD
         return target if self.alive[target] else DEAD

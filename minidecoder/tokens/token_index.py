@@ -50,7 +50,11 @@ class TokenIndex(Protocol):
         """int32 (ceil(V/32),), a fresh row: the same, packed."""
 
     def after(self, state: State, token_id: int) -> State:
-        """The state after the token; DEAD where it may not be drawn."""
+        """The state after the token; DEAD where it may not be drawn.
+
+        `token_id`: 0..V-1, which the caller has checked, as `Matcher.accept_token` does: this is called for
+        each token, and an array takes -1 for its last entry.
+        """
 
     def is_alive(self, state: State) -> bool:
         """Whether some sequence of tokens finishes the text from `state`."""
@@ -100,7 +104,7 @@ class AdaptiveIndex:
         return pack(self.allowed(state))
 
     def after(self, state: State, token_id: int) -> State:
-        """The state after one token; DEAD where it is not allowed."""
+        """The state after one token, an id of 0..V-1; DEAD where it is not allowed."""
         return (self._classes or self.sweep).after(state, token_id)
 
     def is_alive(self, state: State) -> bool:

@@ -2,14 +2,14 @@
 // message each (lab_session.py tells them), so that nothing runs where nobody looks, and a run stops by not being
 // asked on. In front of this file stand the player's modules, lab_form.mjs and lab_channel.mjs.
 
-const POLL_MS = 150, LOOK_MS = 120;
+const POLL_MS = 150, LOOK_MS = 120, MOST_WAITING = 20;
 const FILTERS = [["any", "all tokens"], ["allowed", "allowed"], ["blocked", "blocked"], ["part of a character", "parts of a character"], ["special", "special"]];
 
 function renderLab({ model, el }) {
   const root = make("section", { class: "mdl", "aria-label": "the lab" });
   const status = make("p", { class: "status", role: "status" }), stage = make("div", { class: "run" });
   const line = channelTo(model, end, (text) => tell(text));
-  let form = null, current = null, runs = [], opening = 0, stepping = null, timer = 0, asked = [];
+  let form = null, current = null, runs = [], opening = 0, stepping = Promise.resolve(), waiting = 0, timer = 0, asked = [];
   const take = make("button", { type: "button", class: "take", disabled: true, title: "go on with the marked token (x)" }, "take it");
   const filter = choiceOf("tokens shown", FILTERS);
   const live = { controls: [take, filter], isOpen: () => runs.some((run) => run.open), ahead, moved, recording,
@@ -21,11 +21,14 @@ function renderLab({ model, el }) {
     fold.textContent = form.node.hidden ? "show the form" : "hide the form";
     fold.setAttribute("aria-expanded", String(!form.node.hidden));
   });
+  // On a projector two runs need the room of the form.
+  const makeRoom = () => { if (document.fullscreenElement === root && runs.length > 1 && !form.node.hidden) fold.click(); };
+  document.addEventListener("fullscreenchange", makeRoom);
   root.append(make("div", { class: "below" }, status, fold), stage);
   el.append(root);
   root.dataset.theme = document.body.dataset.jpThemeLight === "false" ? "dark" : "light";
   begin();
-  return () => { line.close(); current?.stop(); clearTimeout(timer); };
+  return () => { document.removeEventListener("fullscreenchange", makeRoom); line.close(); current?.stop(); clearTimeout(timer); };
 
   async function begin() {
     tell("asking the kernel …");
@@ -122,7 +125,7 @@ function renderLab({ model, el }) {
     runs = answer.runs.map((run) => ({ ...run, open: !run.over && !run.stuck }));
     asked = [];
     const sent = second ? { ...first.recording, other: second.recording, divergence: null } : first.recording;
-    for (const run of answer.runs) Object.assign(run.recording.trace, { open: !run.over && !run.stuck, stuck: run.stuck });
+    for (const run of answer.runs) Object.assign(run.recording.trace, { open: !run.over && !run.stuck, stuck: run.stuck, kept: run.fixed });
     stage.replaceChildren();
     current = playerOf(sent, stage, { live, around: root });
     runs.forEach((run, i) => { const { name } = current.views[i]; if (run.title) current.views[i].pattern.title = run.title; if (name && run.fixed) current.views[i].root.dataset.fixed = "yes"; });
@@ -135,9 +138,15 @@ function renderLab({ model, el }) {
 
   // ---------------------------------------------------------------- the run goes on
 
-  // One step of every open run. Who asks while one is on its way gets the same.
+  // One step of every open run, one after another. Presses faster than the kernel wait for it.
   function ahead() {
-    stepping ??= line.ask({ do: "step" }).then((answer) => { stepping = null; apply(answer); });
+    if (waiting >= MOST_WAITING) return stepping;
+    const asker = current;
+    waiting += 1;
+    stepping = stepping.then(() => (asker === current ? line.ask({ do: "step" }) : {})).then((answer) => {
+      waiting -= 1;
+      if (asker === current) apply(answer); // else another run has taken the place
+    });
     return stepping;
   }
 

@@ -30,7 +30,7 @@ function buildForm({ form, sources, gallery }, changed) {
   };
   const chips = buildChips(form, (isNow) => changed(isNow, true));
   const node = make("form", { class: "setup", "aria-label": "what is run" },
-    make("div", { class: "line" }, labelled("example", parts.example), labelled("model", parts.source, "wide"), labelled("beside it", parts.beside), parts.keep),
+    make("div", { class: "line" }, labelled("example", parts.example), labelled("model", parts.source), labelled("beside it", parts.beside), parts.keep),
     make("div", { class: "line" }, labelled("constraint", parts.kind), make("div", { class: "paper" }, parts.behind, parts.text)),
     parts.fault,
     make("div", { class: "line" }, labelled("prompt", parts.prompt, "wide"), labelled("tokens at most", parts.max_tokens), labelled("seed", parts.seed), parts.again),

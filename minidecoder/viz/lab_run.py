@@ -10,6 +10,7 @@ Left out: threads and messages (`lab_session`). Cost: a step of the loop, and it
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -37,21 +38,16 @@ class LiveRun:
     """A run of `model`, with its first token drawn. `title`: "" for a run that stands alone."""
 
     def __init__(
-        self,
-        model: LanguageModel,
-        request: Request,
-        loaded: Loaded,
-        constraint: Constraint | None,
-        prompt: str,
-        title: str = "",
-    ) -> None:
+        self, model: LanguageModel, request: Request, loaded: Loaded, constraint: Constraint | None,
+        prompt: str, title: str = "",
+    ) -> None:  # fmt: skip
         self.title, self.constraint, self.loaded, self.prompt = title, constraint, loaded, prompt
         self.rewindable = Rewindable(model, request)
         self.recorder = TraceRecorder(loaded.vocabulary, constraint, prompt)
         self.committed, self.is_fixed, self.stuck = 0, False, ""
         self.left: list[_Left] = []
         self._by_hand: set[int] = set()
-        self._drawing, self._drawn_with = "", frozenset[str]()
+        self._drawing = ""
         self._propose()
 
     @property
@@ -100,14 +96,12 @@ class LiveRun:
 
     def back_to(self, at: int) -> int:
         """As it was after `at` tokens, with the token that was drawn there first."""
-        at = min(at, self.committed)
-        self.committed = at
+        self.committed = at = min(at, self.committed)
         if at == len(self.steps):
             return at
         first = at if at in self._by_hand else at + 1
         self._forget(first)
-        if first == at:
-            self._propose()
+        self._propose()  # where the token was by hand
         return first
 
     def _forget(self, index: int) -> None:
@@ -154,15 +148,13 @@ class LiveRun:
 
     def fixed(self) -> LiveRun:
         """A copy that never moves again, with the tokens that were taken so far."""
-        copy: LiveRun = LiveRun.__new__(LiveRun)
-        copy.__dict__.update(self.__dict__)
-        copy.rewindable = self.rewindable.fork()
-        copy.recorder = TraceRecorder(self.loaded.vocabulary, self.constraint, self.prompt)
-        copy.recorder.steps = self.recorder.steps.copy()
-        copy.left, copy._by_hand, copy.is_fixed = self.left.copy(), self._by_hand.copy(), True
+        kept = copy(self)
+        kept.rewindable, kept.recorder = self.rewindable.fork(), copy(self.recorder)
+        kept.recorder.steps = self.recorder.steps.copy()
+        kept.left, kept._by_hand, kept.is_fixed = self.left.copy(), self._by_hand.copy(), True
         if not self.stuck:
-            copy._forget(self.committed)
-        return copy
+            kept._forget(self.committed)
+        return kept
 
     # -- as the page reads it ---------------------------------------------------------------------
 
@@ -172,11 +164,9 @@ class LiveRun:
 
     def described(self) -> dict[str, Any]:
         """A RUN: everything."""
-        trace = self.trace()
-        shown = [_places(step) for step in trace.steps]
-        recording = {"trace": to_plain(trace), "svg": self._svg(trace), "shown": shown}
+        shown = [_places(step) for step in self.recorder.steps]
         return {
-            "recording": recording,
+            "recording": {"trace": to_plain(self.trace()), "svg": self._svg(), "shown": shown},
             "title": self.title,
             "over": self.is_over or self.is_fixed,
             "stuck": self.stuck,
@@ -213,19 +203,16 @@ class LiveRun:
         matcher = self.rewindable.request.matcher
         return matcher is None or matcher.is_accepting
 
-    def _svg(self, trace: Trace | None = None) -> str:
+    def _svg(self) -> str:
         """The drawing, made again only where a state of the run is not in it."""
         if self.constraint is None or self.constraint.characters is None:
             return ""
-        stops = {move.state for step in self.recorder.steps for move in step.path}
-        stops |= {step.state for step in self.recorder.steps if step.state is not None}
-        if not self._drawing or not stops <= self._drawn_with:
-            whole = bool(self._drawn_with) and len(self.constraint.characters) <= MAX_DRAWN
-            if not self._drawing or not (whole or all(self._shows(stop) for stop in stops)):
-                self._drawing = player.without_style(
-                    player.machine_picture(self.trace() if trace is None else trace)
-                )
-            self._drawn_with = frozenset(stops)
+        whole = len(self.constraint.characters) <= MAX_DRAWN
+        steps = self.recorder.steps if whole else _latest(self.recorder.steps)
+        if not self._drawing or not (whole or all(map(self._shows, _stops(steps)))):
+            recorder = copy(self.recorder)
+            recorder.steps = steps
+            self._drawing = player.without_style(player.machine_picture(recorder.finish(is_complete=False)))
         return self._drawing
 
     def _shows(self, stop: str) -> bool:
@@ -244,6 +231,19 @@ def _left(step: Step) -> _Left:
         return None
     rows = (("logits", step.draw.before), *step.draw.stages)
     return [(name, int(np.count_nonzero(row > -np.inf))) for name, row in rows]
+
+
+def _stops(steps: Iterable[TraceStep]) -> set[str]:
+    """The states that they begin in and pass."""
+    return {name for step in steps for name in (step.state, *(move.state for move in step.path)) if name}
+
+
+def _latest(steps: list[TraceStep]) -> list[TraceStep]:
+    """As many of the last as a drawing has room for: all of a long run would take seconds a step."""
+    first = max(0, len(steps) - 1)
+    while first and len(_stops(steps[first - 1 :])) <= MAX_DRAWN:
+        first -= 1
+    return steps[first:]
 
 
 def _places(step: TraceStep) -> list[int]:

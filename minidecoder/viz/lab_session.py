@@ -24,6 +24,7 @@ from minidecoder.viz.lab_opening import Job, error_answer, name_of
 from minidecoder.viz.lab_run import LiveRun, one_line
 from minidecoder.viz.lab_sources import SOURCES
 from minidecoder.viz.still import still_text
+from minidecoder.viz.theme import palette
 
 __all__ = ["LabSession"]
 
@@ -34,7 +35,8 @@ _NOT_OPEN: Final = "The lab of minidecoder: run this cell in JupyterLab to play 
 _NOTE: Final = (
     '<svg xmlns="http://www.w3.org/2000/svg" width="640" height="48" viewBox="0 0 640 48" '
     'role="img" aria-label="{0}">'
-    '<text x="16" y="30" font-family="sans-serif" font-size="16" fill="#808080">{0}</text></svg>'
+    '<text x="16" y="30" font-family="sans-serif" font-size="16" '
+    f'fill="{palette("light").muted}">{{0}}</text></svg>'
 )
 _Answer = dict[str, Any]
 

@@ -169,9 +169,11 @@ function conduct(players, views, bar, shared, root) {
     for (const player of open) if (player.at.step === least) player.next();
   }
 
-  // At the end of a run that is still open, the next token is drawn first.
+  // Where a run is still open and shows all it has, its next token is drawn first.
+  const isDry = () => players.some(({ trace, at, last: end }) => trace.open && at.step >= end);
+
   async function next() {
-    if (isAtEnd() && shared.live?.isOpen()) await shared.live.ahead();
+    if (isDry()) await shared.live?.ahead();
     forward();
     if (isAtEnd() && !shared.live?.isOpen()) pause();
   }
@@ -186,11 +188,11 @@ function conduct(players, views, bar, shared, root) {
     if (timer) return pause();
     if (isAtEnd() && !shared.live?.isOpen()) go(0);
     const beat = async () => {
-      const turn = timer, isNew = isAtEnd();
+      const turn = timer, isNew = isDry();
       await next();
       if (timer === turn) timer = setTimeout(beat, (isNew ? LIVE_MS : PAUSE_MS) / shared.speed); // unless it was paused meanwhile
     };
-    timer = setTimeout(beat, (isAtEnd() ? 0 : 300) / shared.speed);
+    timer = setTimeout(beat, (isDry() ? 0 : 300) / shared.speed);
     showPlaying(bar, true);
   }
 
@@ -229,6 +231,7 @@ function drawBar(bar, views, leader, players, root, live) {
   bar.back.disabled = bar.first.disabled = players.every((player) => player.at.step === 0 && player.at.byte === 0);
   bar.last.disabled = at.step === last;
   bar.next.disabled = at.step === last && !live?.isOpen();
+  bar.play.disabled = last === 0 && !live?.isOpen();
   const told = views.map((view) => (view.name ? `${view.name}: ${view.told ?? ""}` : view.told ?? "")).join(" ");
   if (bar.live.textContent !== told) bar.live.textContent = told;
   live?.moved();
@@ -242,8 +245,10 @@ function showPlaying(bar, playing) {
 
 // The sentence above two runs, with the way to the place.
 function drawParting(told, divergence, runs) {
-  if (divergence === null) return told.replaceChildren("The two runs draw the same tokens.");
-  const drawn = runs.map(({ trace }) => trace.steps[divergence]).map((step) => (step ? `\`${step.label}\`` : "nothing more"));
+  const isOpen = runs.some(({ trace }) => trace.open);
+  if (divergence === null) return told.replaceChildren(isOpen ? "So far the two runs draw the same tokens." : "The two runs draw the same tokens.");
+  const drawn = runs.map(({ trace }) => (divergence < lastOf(trace) ? `\`${trace.steps[divergence].label}\`` : trace.kept ? "was kept here" : "draws nothing more"))
+    .map((what) => (what.startsWith("`") ? `draws ${what}` : what));
   const jump = button("parts", `go to step ${divergence}, where the runs part`, "d", "≠");
-  told.replaceChildren(jump, ...withCode(` The runs part at token ${divergence + 1}: A draws ${drawn[0]}, B ${drawn[1]}.`));
+  told.replaceChildren(jump, ...withCode(` The runs part at token ${divergence + 1}: A ${drawn[0]}, B ${drawn[1]}.`));
 }
