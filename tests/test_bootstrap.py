@@ -470,6 +470,7 @@ def test_clean_takes_a_site_that_was_made_here_and_leaves_another(machine: Machi
     (site / "mine.html").touch()
     assert bootstrap.main(["clean"]) == 0
     assert (site / "mine.html").exists()
+    (site / "mine.html").rename(site / "index.html")
     (site / ".minidecoder-site").touch()
     assert bootstrap.main(["clean"]) == 0
     assert not site.exists()
