@@ -3,7 +3,7 @@
 
 const TYPING_MS = 350;
 const KINDS = [["regex", "pattern"], ["schema", "JSON Schema"], ["grammar", "grammar"], ["free", "none"]];
-const BESIDE = [["nothing", "nothing"], ["free", "the same without a constraint"], ["usual order", "the usual order of steps"], ["kept", "the run that was kept"]];
+const BESIDE = [["nothing", "nothing"], ["free", "without the constraint"], ["usual order", "the usual order of steps"], ["kept", "the run that was kept"]];
 const CHIPS = {
   mask: { title: "mask" }, temperature: { title: "temperature", min: 0, max: 10, step: 0.1 }, top_k: { title: "top-k", min: 0, max: 200000, step: 1 },
   top_p: { title: "top-p", min: 0.01, max: 1, step: 0.01 }, min_p: { title: "min-p", min: 0, max: 1, step: 0.01 },
