@@ -288,6 +288,50 @@ def test_presses_faster_than_the_kernel_are_not_lost(opened: Opener) -> None:
     lab.page.wait_for_function("() => document.querySelector('.mdp').dataset.step === '3'")
 
 
+def test_the_tasks_of_the_notebook_lead_where_they_say(opened: Opener) -> None:
+    """Those of notebooks/lab.ipynb that need neither Tekken nor SmolLM2, one after another, as written."""
+    lab = opened()
+    page = lab.page
+
+    def fill(name: str, value: str) -> None:
+        page.locator(f".mdl input[aria-label='{name}']").fill(value)
+        page.wait_for_timeout(450)
+        lab.ready()
+
+    fill("seed", "0")  # 1: why 50 is blocked after 12.5
+    lab.step(2)
+    assert lab.text == "12.5"
+    lab.row("50").click()
+    assert "dies at byte 2 of 2" in sentence(lab)
+    fill("seed", "1")  # 2: .5 where the model drew something else
+    lab.step()
+    assert page.locator(".mdp .row.drawn .token").get_attribute("title") == "0"
+    take(lab, ".5")
+    assert lab.text == "12.5"
+    for _ in range(3):  # 4: top-p before the mask
+        page.locator("button[aria-label='top-p earlier']").click()
+        lab.ready()
+    fill("top-p", "0.4")
+    assert left(lab)[1:3] == ["1", "0"]
+    fill("top-p", "1")  # 5: without the constraint
+    lab.choose("example", "price")
+    lab.choose("beside it", "free")
+    page.locator(".mdp button.play").click()
+    page.wait_for_selector(".mdp .parts", timeout=30_000)
+    page.wait_for_selector(".side:nth-child(2).ended", timeout=30_000)
+    lab.choose("beside it", "nothing")  # 6: a wrong pattern
+    lab.type_text(r"[0-9]+\.([0-9]{2}")
+    assert mark(lab) == "("
+    lab.choose("example", "price")  # 7: two patterns
+    page.locator(".mdp button.play").click()
+    page.wait_for_selector(".mdp.ended", timeout=30_000)
+    page.locator(".mdl .keep").click()
+    lab.type_text(r"[0-9]+\.[0-9]{1}")
+    page.locator(".mdp button.play").click()
+    page.wait_for_selector(".side:nth-child(2).ended", timeout=30_000)
+    assert "part at token" in page.locator(".parting").inner_text()
+
+
 # -- when things are slow or gone -------------------------------------------------------------------
 
 
