@@ -259,7 +259,7 @@ def test_the_grid_of_orders_that_break_is_that_of_the_closed_form() -> None:
 
 
 def test_greedy_before_the_mask_breaks_too() -> None:
-    with pytest.raises(EmptyMaskError, match=r"by the model, or a step before the mask \(temperature\)"):
+    with pytest.raises(EmptyMaskError, match=r"by the step .temperature. before it"):
         Sampler(Sampling(temperature=0), order=("temperature", "mask")).draw(ROW, allow(3))
 
 

@@ -163,7 +163,7 @@ class Sampler:
         stages = self.stages(logits, bitmask, past)
         name, row = stages[-1] if stages else ("", logits)
         if not np.isfinite(row).any():
-            raise EmptyMaskError(_why_empty(name, len(row), bitmask, stages[:-1]), step=name)
+            raise EmptyMaskError(_why_empty(name, logits, bitmask, stages[:-1]), step=name)
         return Draw(self._choose(row), logits, row, stages, self.sampling)
 
     def skip(self) -> None:
@@ -181,14 +181,14 @@ class Sampler:
 _NEUTRAL: Final = Sampling()
 
 
-def _why_empty(name: str, width: int, bitmask: Bitmask | None, stages: Sequence[tuple[str, Row]]) -> str:
+def _why_empty(name: str, logits: Row, bitmask: Bitmask | None, stages: Sequence[tuple[str, Row]]) -> str:
     """Which step left no token, and whose fault that is."""
     message = f"after the step {name!r} no token is left to draw"
     if name != "mask" or bitmask is None:
         return message
-    count = int(unpack(bitmask, width).sum())
-    if count == 0:
+    allowed = unpack(bitmask, len(logits))
+    if not allowed.any():
         return f"{message}: the mask allows none"
-    ran = ", ".join(stage for stage, _ in stages)
-    earlier = f", or a step before the mask ({ran})" if ran else ""
-    return f"{message}: the mask allows {count:,}, all of them -inf already, by the model{earlier}"
+    rows = [("the model", logits), *((f"the step {stage!r} before it", row) for stage, row in stages)]
+    culprit = next(who for who, row in rows if not np.isfinite(row[allowed]).any())
+    return f"{message}: the mask allows {allowed.sum():,}, all of them -inf already, by {culprit}"
