@@ -26,6 +26,7 @@ const model = {
   on: (name, callback) => heard.set(name, callback),
   off: (name) => heard.delete(name),
   send: async (message) => {
+    await new Promise((resolve) => setTimeout(resolve, window.delay ?? 0));
     if (!window.isBusy) heard.get("msg:custom")?.(await window.kernel(message));
   },
 };

@@ -139,11 +139,12 @@ function renderLab({ model, el }) {
   // ---------------------------------------------------------------- the run goes on
 
   // One step of every open run, one after another. Presses faster than the kernel wait for it.
+  // subtle: a question that is out may bring new runs, which a step that was meant for these must not move.
   function ahead() {
     if (waiting >= MOST_WAITING) return stepping;
     const asker = current;
     waiting += 1;
-    stepping = stepping.then(() => (asker === current ? line.ask({ do: "step" }) : {})).then((answer) => {
+    stepping = stepping.then(line.quiet).then(() => (asker === current ? line.ask({ do: "step" }) : {})).then((answer) => {
       waiting -= 1;
       if (asker === current) apply(answer); // else another run has taken the place
     });
@@ -154,6 +155,9 @@ function renderLab({ model, el }) {
     const player = current.player.players[place], at = player.at.step;
     if (runs[place].fixed) return tell("This run was kept and stays as it is.");
     current.player.pause();
+    const asker = current;
+    await line.quiet();
+    if (asker !== current) return;
     const answer = await line.ask({ do: "take", run: place, at, token: candidate.token_id });
     if (answer.error) return tell(`✕ ${answer.error.message}`);
     apply(answer);
