@@ -370,6 +370,17 @@ def test_a_kernel_that_does_not_answer_is_told(opened: Opener) -> None:
     )
 
 
+def test_a_kernel_that_answers_late_is_busy_no_more(opened: Opener) -> None:
+    lab = opened()
+    lab.page.evaluate("window.delay = 2000")
+    lab.page.locator(".mdp button.next").click()
+    lab.page.wait_for_function(
+        "() => /kernel is busy/.test(document.querySelector('.mdl .status').textContent)"
+    )
+    lab.page.wait_for_function("() => document.querySelector('.mdp').dataset.step === '1'")
+    assert "busy" not in lab.status
+
+
 # -- keys, looks, and hostile text ------------------------------------------------------------------
 
 
