@@ -107,9 +107,9 @@ def _in_tokens(constraint: Constraint, budget: Budget, state: State) -> bytes:
 
 
 def _first_found(machine: Automaton, start: State) -> bytes:
-    """Every byte is tried first, as a name that must follow may begin with any letter; where that is too
-    much, of many letters one."""
-    return _search(machine, start, _direct) or _search(machine, start, _one_of_a_kind)
+    """Of many letters one is tried first; where that finds nothing, every byte, as a name that must follow
+    may begin with any letter."""
+    return _search(machine, start, _one_of_a_kind) or _search(machine, start, _direct)
 
 
 def _search(machine: Automaton, start: State, choose: Callable[[list[int]], Iterable[int]]) -> bytes:
