@@ -753,7 +753,7 @@ def halves(page: Any) -> list[tuple[str, str]]:
 
 def test_two_runs_step_together_and_show_where_they_part(open_run: Opener) -> None:
     page = open_run(two_prices()).page
-    assert page.inner_text(".mdp .parting") == "≠ The runs part at token 2: A draws .5, B .."
+    assert page.inner_text(".mdp .parting") == "≠ The runs part at token 2: A draws .5, B draws .."
     for step in range(1, 6):
         page.keyboard.press("ArrowRight")
         assert halves(page) == [(str(min(step, 4)), "0"), (str(step), "0")], (
