@@ -102,9 +102,19 @@ def open_lab(browser: Any, folder: Path, **options: Any) -> Iterator[Lab]:
         yield lab
 
 
+SHOWS = (
+    "The lab after two tokens of a price: the form with model, pattern, prompt and the order of the sampling "
+    "steps; under it the machine, the tokens before and after the mask, and why 50 is blocked"
+)
+
+
 def store_picture() -> None:
-    """Write notebooks/lab.png: the lab after `12` and `.5`, with `50` asked about."""
+    """Write notebooks/lab.png, the lab after `12` and `.5` with `50` asked about, and store it in lab.ipynb as
+    the output that a reader without a kernel sees."""
+    import base64
     import tempfile
+
+    import nbformat
 
     from tests.browser import chromium
     from tests.notebook_runner import FOLDER
@@ -119,7 +129,16 @@ def store_picture() -> None:
             lab.page.locator(".mdl .take").click()
             lab.ready()
         lab.row("50").click()
-        lab.page.locator(".mdl").screenshot(path=str(FOLDER / "lab.png"))
+        picture = lab.page.locator(".mdl").screenshot(path=str(FOLDER / "lab.png"))
+        text = lab.session.still()[1]
+    notebook = nbformat.read(FOLDER / "lab.ipynb", as_version=4)
+    (cell,) = (cell for cell in notebook.cells if cell.cell_type == "code")
+    data = {"image/png": base64.b64encode(picture).decode(), "text/plain": text}
+    alt = {"image/png": {"alt": SHOWS}}
+    cell.outputs = [nbformat.v4.new_output("execute_result", data, metadata=alt, execution_count=1)]
+    cell.execution_count = 1
+    nbformat.validate(notebook)
+    (FOLDER / "lab.ipynb").write_text(nbformat.writes(notebook) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

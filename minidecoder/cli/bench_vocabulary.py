@@ -10,16 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from minidecoder.errors import MissingDependencyError
+from minidecoder.models import tekken
 from minidecoder.tokens.vocabulary import Vocabulary
 
 __all__ = ["TEKKEN_FILE", "BenchVocabulary", "load_tekken"]
 
-TEKKEN_FILE: Final = "tekken_240911.json"
+TEKKEN_FILE: Final = tekken.TEKKEN_FILE
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +47,4 @@ class BenchVocabulary:
 
 def load_tekken() -> BenchVocabulary:
     """Read the file. Raises `MissingDependencyError` where `mistral-common` is not installed."""
-    try:
-        package: Any = import_module("mistral_common")
-        module: Any = import_module("mistral_common.tokens.tokenizers.tekken")
-    except ModuleNotFoundError:
-        raise MissingDependencyError("mistral-common", extra="peers") from None
-    tekken = module.Tekkenizer.from_file(Path(package.__file__).parent / "data" / TEKKEN_FILE)
-
-    def encode(text: str) -> list[int]:
-        return list(map(int, tekken.encode(text, bos=False, eos=False)))
-
-    return BenchVocabulary(Vocabulary.from_mistral_common(tekken), encode)
+    return BenchVocabulary(*tekken.load_tekken())

@@ -14,19 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from importlib.util import find_spec
-from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Final
 
 from minidecoder.decoding.language_model import LanguageModel
-from minidecoder.errors import MissingDependencyError, ModelError
+from minidecoder.errors import ModelError
 from minidecoder.lens.labels import show_token
 from minidecoder.models.causal_lm import CausalLM
 from minidecoder.models.ngram import NGramModel, longest_match
 from minidecoder.models.smollm2 import load_smollm2
 from minidecoder.models.smollm2_files import where
+from minidecoder.models.tekken import load_tekken
 from minidecoder.models.tiny_bpe import load_tiny_bpe, tiny_corpus
 from minidecoder.tokens.vocabulary import Vocabulary
 
@@ -40,7 +39,6 @@ _PRICES: Final = (
     *["12 .5 50"] * 5, *["12 .5 0"] * 4, *["12 . 50"] * 3, *["1. 50"] * 3, "1 . 5", "1. 5 0",
     "5 .5 0", "5 . 50", "12 .5 5", "0 .5 0", "50 . 0 0", "12", "12 0 . 50", "1 .5 50", "1. 0 5",
 )  # fmt: skip
-_TEKKEN_FILE: Final = "tekken_240911.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,17 +127,7 @@ def _pieces(say: Say) -> Loaded:
 
 def _tekken(say: Say) -> Loaded:
     say("loading Tekken, 131,072 tokens")
-    try:
-        package: Any = import_module("mistral_common")
-        module: Any = import_module("mistral_common.tokens.tokenizers.tekken")
-    except ModuleNotFoundError:
-        raise MissingDependencyError("mistral-common", extra="peers") from None
-    tekken = module.Tekkenizer.from_file(Path(package.__file__).parent / "data" / _TEKKEN_FILE)
-    vocabulary = Vocabulary.from_mistral_common(tekken)
-
-    def encode(text: str) -> list[int]:
-        return list(map(int, tekken.encode(text, bos=False, eos=False)))
-
+    vocabulary, encode = load_tekken()
     model = NGramModel(_corpus(), vocabulary, encode=encode)
     return Loaded(vocabulary, lambda: model)
 
@@ -172,7 +160,7 @@ _ALL: Final = (
         "Tekken",
         "131,072 tokens, 3-gram model of a page of text",
         _tekken,
-        _no_package("mistral_common", "peers"),
+        _no_package("mistral_common", "notebooks"),
     ),
     Source("smollm2", "SmolLM2", "49,152 tokens, 135 million weights", _smollm2, _no_smollm2),
 )
